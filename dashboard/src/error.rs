@@ -120,9 +120,10 @@ impl From<EditError> for ApiError {
     fn from(error: EditError) -> Self {
         match &error {
             EditError::Server { doing, source } => Self::of_server(doing, source),
-            EditError::Contended(_) | EditError::ChangedSince(_) | EditError::ChangedSinceAsked(_) => {
-                Self::new(StatusCode::CONFLICT, error.to_string())
-            }
+            EditError::Contended(_)
+            | EditError::ChangedSince(_)
+            | EditError::ChangedSinceAsked(_)
+            | EditError::BeingDeleted(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
             EditError::FieldsOfOthers { .. } => Self {
                 reason: Some("FieldsOfOthers"),
                 ..Self::new(StatusCode::CONFLICT, error.to_string())

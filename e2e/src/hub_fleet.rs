@@ -556,6 +556,22 @@ impl HubFleet {
             })));
     }
 
+    /// From now on, requests of the hub for which this is true take so long.
+    pub fn delay(
+        &self,
+        time: Duration,
+        is_delayed: impl Fn(&RequestInfo<'_>) -> bool + Send + Sync + 'static,
+    ) {
+        self.server
+            .set_fault_hook(Some(std::sync::Arc::new(move |asked: &RequestInfo<'_>| {
+                if asked.identity.name() == names::HUB_MANAGER && is_delayed(asked) {
+                    FaultAction::Delay(time)
+                } else {
+                    FaultAction::Pass
+                }
+            })));
+    }
+
     /// Requests are served again.
     pub fn accept(&self) {
         self.server.set_fault_hook(None);

@@ -7,7 +7,7 @@ use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::image_digest;
 use drydock_api::insights::{OngoingUpdate, PoolReference};
-use drydock_api::openshift::cluster_version::{Release, UpdateHistory};
+use drydock_api::openshift::cluster_version::{DesiredUpdate, Release, UpdateHistory};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -180,30 +180,70 @@ pub fn facts(cluster: &ClusterVersion) -> Fact<ReleaseFacts> {
 /// How much is kept of what is requested: it may be any text.
 const REQUESTED: usize = 256;
 
-/// What is requested and has not begun: a version, or the digest of an image that no offered release has.
+/// What is requested and has not begun: a version, with ` Multi` behind it if it is to be for several architectures, or the digest of an image
+/// that no offered release has.
 pub fn requested(cluster: &ClusterVersion) -> Option<String> {
     let update = cluster.spec.desired_update.as_ref()?;
     let desired = cluster.status.as_ref().and_then(|status| status.desired.as_ref());
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let wanted = if let Some(version) = given(&update.version) {
-        let has = desired.and_then(|desired| desired.version.as_ref());
-        (has != Some(&version)).then_some(version)
-    } else {
-        let image = given(&update.image)?;
-        let is_it = |release: &Release| {
-            let has = release.image.as_deref();
-            has.is_some_and(|has| image_digest(has) == image_digest(&image))
+    let (version, image) = (given(&update.version), given(&update.image));
+    if let Some(version) = &version
+        && awaits_architecture(cluster, version)
+    {
+        return Some(format!("{version} {MULTI}").chars().take(REQUESTED).collect());
+    }
+    let has = |release: &Release| {
+        let is_image = |image: &String| {
+            let has = release.image.as_deref().filter(|image| !image.is_empty());
+            // Of a release without a known image its version says all.
+            has.map_or(version.is_some(), |has| image_digest(has) == image_digest(image))
         };
-        let status = cluster.status.as_ref();
-        let available = status.into_iter().flat_map(|status| &status.available_updates);
-        let conditional = status.into_iter().flat_map(|status| &status.conditional_updates);
-        let offered = available
-            .chain(conditional.map(|update| &update.release))
-            .find(|release| is_it(release));
-        let named = offered.and_then(|release| release.version.clone());
-        (!desired.is_some_and(is_it)).then(|| named.unwrap_or_else(|| image_digest(&image).to_owned()))
+        let is_version = version
+            .as_ref()
+            .is_none_or(|version| release.version.as_ref() == Some(version));
+        is_version && image.as_ref().is_none_or(is_image)
     };
+    if (version.is_none() && image.is_none()) || desired.is_some_and(has) {
+        return None;
+    }
+    let status = cluster.status.as_ref();
+    let available = status.into_iter().flat_map(|status| &status.available_updates);
+    let conditional = status.into_iter().flat_map(|status| &status.conditional_updates);
+    let known: Vec<&Release> = available
+        .chain(conditional.map(|update| &update.release))
+        .chain(desired)
+        .collect();
+    let named = known.iter().find(|release| has(release));
+    let named = named.and_then(|release| release.version.clone());
+    // A version that is known with another image than the one that is requested does not name it.
+    let is_other = |version: &String| {
+        known
+            .iter()
+            .any(|release| release.version.as_ref() == Some(version))
+    };
+    let unknown = version.filter(|version| image.is_none() || !is_other(version));
+    let digest = || image.map(|image| image_digest(&image).to_owned());
+    let wanted = named.or(unknown).or_else(digest);
     wanted.map(|wanted| wanted.chars().take(REQUESTED).collect())
+}
+
+/// What `architecture` says of a release for several architectures.
+const MULTI: &str = "Multi";
+
+/// Whether the version that the cluster has is requested for several architectures, and it does not have that one yet. Older clusters do not say
+/// which one they have: those have changed to it whose last update led to the version that they had.
+fn awaits_architecture(cluster: &ClusterVersion, version: &str) -> bool {
+    let of_update = |update: &DesiredUpdate| update.other.get("architecture").cloned();
+    let wanted = cluster.spec.desired_update.as_ref().and_then(of_update);
+    let desired = cluster.status.as_ref().and_then(|status| status.desired.as_ref());
+    let has = desired.and_then(|desired| desired.other.get("architecture"));
+    let has_changed = match history(cluster) {
+        [newest, before, ..] => newest.is_completed() && newest.version == before.version,
+        _ => false,
+    };
+    let is_there = desired.and_then(|desired| desired.version.as_deref()) == Some(version)
+        && (has_changed || has.is_some_and(|has| has == MULTI));
+    wanted.is_some_and(|wanted| wanted == MULTI) && !is_there
 }
 
 /// Whether what is requested is this release, of which the image may be known, too.

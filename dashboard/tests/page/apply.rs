@@ -3,7 +3,7 @@
 use drydock_api::mcu::ManagedClustersUpgrade;
 use http::StatusCode;
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::fixture::{Page, UPGRADE, manifest, path};
@@ -95,7 +95,7 @@ async fn what_a_text_does_is_said_and_nothing_written() {
         "changes": said["changes"], "more": 0,
     });
     assert_eq!(said, expected);
-    let selected = json!({"field": "spec.clusterSelector.matchExpressions[0].values[]", "after": "dev1"});
+    let selected = json!({"field": "spec.clusterSelector.matchExpressions[0].values[0]", "after": "dev1"});
     assert!(
         said["changes"].as_array().unwrap().contains(&selected),
         "{said:#}"
@@ -204,6 +204,58 @@ async fn what_was_changed_since_somebody_was_asked_is_not_written_over() {
         .post("/api/preview", json!({"yaml": next, "opened": opened}))
         .await;
     assert_eq!(status, StatusCode::CONFLICT, "{said}");
+    page.end().await;
+}
+
+/// The manifest of the upgrade, with a field at this pointer.
+fn text_with(pointer: &str, field: &str, value: Value) -> String {
+    let mut manifest = json!(manifest(&["dev1"]));
+    manifest.pointer_mut(pointer).unwrap()[field] = value;
+    serde_saphyr::to_string(&manifest).unwrap()
+}
+
+/// An empty selector selects every cluster.
+#[tokio::test(start_paused = true)]
+async fn a_selector_that_becomes_empty_is_said() {
+    let page = Page::of(1).await;
+    let one = text_with(
+        "",
+        "spec",
+        json!({"placement": [{"name": "one", "namespace": "default"}], "clusterVersion": {"version": "4.14.12"}}),
+    );
+    let (status, answer) = page.post("/api/apply", json!({"yaml": one, "seen": ""})).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let all = text_with(
+        "",
+        "spec",
+        json!({"placement": [{"name": "one", "namespace": "default"}], "clusterVersion": {"version": "4.14.12"}, "clusterSelector": {}}),
+    );
+    let (status, said) = page.post("/api/preview", json!({"yaml": all})).await;
+    let change = json!({"field": "spec.clusterSelector", "after": "{}"});
+    assert_eq!(
+        (status, &said["changes"]),
+        (StatusCode::OK, &json!([change])),
+        "{said}"
+    );
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_applied_to_what_is_being_deleted() {
+    let page = Page::of(1).await;
+    let yaml = text_with("/metadata", "finalizers", json!(["example.com/kept"]));
+    let (status, answer) = page.post("/api/apply", json!({"yaml": yaml, "seen": ""})).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    page.upgrades()
+        .delete(UPGRADE, &DeleteParams::default())
+        .await
+        .unwrap();
+    let (status, said) = page.post("/api/preview", json!({"yaml": yaml})).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{said}");
+    assert!(
+        said["error"].as_str().unwrap().contains("being deleted"),
+        "{said}"
+    );
     page.end().await;
 }
 

@@ -116,6 +116,7 @@ fn full(cluster: &str) -> anyhow::Result<ManifestWork> {
         content: WorkContent::ClusterVersion {
             target,
             cluster_id: Some(format!("00000000-0000-4000-8000-{cluster:0>12}")),
+            has_architecture: true,
         },
         canary: false,
     };

@@ -183,10 +183,11 @@ impl<'a> Check<'a> {
         };
         let image = target.image.as_deref().unwrap_or_default();
         let target = target.to_string();
-        let is_asked = work
-            .question
-            .as_ref()
-            .is_some_and(|question| *question.target == *target && *question.image == *image);
+        let is_asked = work.question.as_ref().is_some_and(|question| {
+            let joined = row.facts.as_ref().and_then(|facts| facts.created);
+            let is_of_it = joined.is_none_or(|joined| question.asked_at >= joined);
+            is_of_it && *question.target == *target && *question.image == *image
+        });
         let is_own = work.owner.uid == self.rollout.upgrade.uid && !work.deleting;
         let facts = row.facts.as_deref();
         let is_accepted = |found: &Finding| {

@@ -14,6 +14,9 @@ use crate::{
     Action, ClusterRow, Enforcement, Finish, Observed, OwnPlacement, Plan, Rollout, deletion, pages,
 };
 
+/// How many clusters one plan asks: starts come after these, and must not be old when they come.
+const ASKED_AT_ONCE: usize = 256;
+
 /// Decides what is to be done about an upgrade.
 ///
 /// The same observation and moment always give the same plan, and a plan that has been carried out is not given again. This looks at
@@ -58,7 +61,13 @@ impl AssessedFleet<'_> {
         let frozen = is_frozen(self.rollout);
         let halt = halt(self.rollout, self.totals, now);
         let filled = fill_slots(self.rollout, self.totals, halt.as_ref(), now, is_taken);
-        let mut actions = self.actions(&filled, frozen, now);
+        let (asks, more_to_ask) = self.asks(&filled, frozen, now);
+        let starts = if frozen || more_to_ask {
+            &[][..]
+        } else {
+            &filled.starts
+        };
+        let mut actions = self.actions(&filled, asks, starts, frozen, now);
         if !self.rollout.upgrade.finalizer {
             actions = vec![Action::AddFinalizer];
         }
@@ -77,6 +86,7 @@ impl AssessedFleet<'_> {
                 .chain(deadline)
                 .chain(self.records_due(now))
                 .chain(self.begins_with_records().then(|| at_once(now)))
+                .chain(more_to_ask.then(|| at_once(now)))
                 .min(),
             report,
         }
@@ -91,9 +101,17 @@ impl AssessedFleet<'_> {
         Some(ClusterView::new(self.context, name, self.rows.get(name)?, now))
     }
 
-    fn actions(&self, filled: &Filled, frozen: bool, now: Timestamp) -> Vec<Action> {
+    fn actions(
+        &self,
+        filled: &Filled,
+        asks: Vec<Action>,
+        starts: &[ClusterName],
+        frozen: bool,
+        now: Timestamp,
+    ) -> Vec<Action> {
         let mut actions = own_placement(self.rollout);
-        actions.extend(self.pre_checks(filled, frozen, now));
+        actions.extend(self.asked_and_done());
+        actions.extend(asks);
         let acting = self.totals.acting.iter().chain(&filled.continues);
         for name in acting {
             if let (Some(cluster), Some(Step::Continue(next))) = (self.cluster(name, now), self.step(name)) {
@@ -101,7 +119,7 @@ impl AssessedFleet<'_> {
             }
         }
         let since = self.context.since.unwrap_or_else(|| rollout_begins(now));
-        for name in filled.starts.iter().filter(|_| !frozen) {
+        for name in starts {
             if let Some(cluster) = self.cluster(name, now) {
                 actions.extend(self.start(&cluster, since));
             }
@@ -118,30 +136,31 @@ impl AssessedFleet<'_> {
         actions
     }
 
-    /// Questions to clusters, before any of them starts, and works of questions that have served. A cluster that starts with this plan is
-    /// not asked: its answer would come too late, and nobody waits for it.
-    fn pre_checks(&self, filled: &Filled, frozen: bool, now: Timestamp) -> Vec<Action> {
-        let mut actions = Vec::new();
-        for name in &self.totals.asked_and_done {
-            let step = self
-                .assessments
-                .get(name)
-                .map(|assessment| &assessment.pre_checks);
-            if let Some(Some(PreCheckStep::Delete(uid))) = step {
-                actions.push(Action::DeletePreChecks {
-                    cluster: name.clone(),
-                    uid: uid.clone(),
-                });
-            }
-        }
+    /// Works of questions that have served.
+    fn asked_and_done(&self) -> impl Iterator<Item = Action> {
+        self.totals.asked_and_done.iter().filter_map(|name| {
+            let Some(PreCheckStep::Delete(uid)) = &self.assessments.get(name)?.pre_checks else {
+                return None;
+            };
+            Some(Action::DeletePreChecks {
+                cluster: name.clone(),
+                uid: uid.clone(),
+            })
+        })
+    }
+
+    /// Questions to clusters, and whether there are more of them than one plan asks: then no cluster starts before these are asked, too. A
+    /// cluster that starts with this plan is not asked: its answer would come too late, and nobody waits for it.
+    fn asks(&self, filled: &Filled, frozen: bool, now: Timestamp) -> (Vec<Action>, bool) {
         if frozen || has_selection_problem(self.rollout) {
-            return actions;
+            return (Vec::new(), false);
         }
         let starts: BTreeSet<&ClusterName> = filled.starts.iter().collect();
         let asked = self.totals.to_ask.iter().filter(|name| !starts.contains(name));
-        let asks = asked.filter_map(|name| self.cluster(name, now)?.pre_check_ask());
-        actions.extend(asks.map(|ask| Action::AskPreChecks(Box::new(ask))));
-        actions
+        let mut asks = asked.filter_map(|name| self.cluster(name, now)?.pre_check_ask());
+        let first = asks.by_ref().take(ASKED_AT_ONCE);
+        let first = first.map(|ask| Action::AskPreChecks(Box::new(ask))).collect();
+        (first, asks.next().is_some())
     }
 
     fn step(&self, name: &ClusterName) -> Option<&Step> {

@@ -24,6 +24,8 @@ pub enum WorkContent {
         target: Target,
         /// The cluster's OpenShift id, if known.
         cluster_id: Option<String>,
+        /// Whether its ClusterVersion has the field `desiredUpdate.architecture`.
+        has_architecture: bool,
     },
     /// An upgrade through the agent.
     UpgradeConfig {

@@ -15,6 +15,8 @@ use super::{Context, announce};
 
 /// Writes under way at once for one upgrade.
 const WRITES_AT_ONCE: usize = 16;
+/// So long writes of one plan begin. The others are decided again: meanwhile windows close, and selections, answers and acceptances change.
+const PLAN_LASTS: Duration = Duration::from_secs(2);
 /// Records of an upgrade are written at most once in this time.
 const RECORDS: Duration = Duration::from_secs(1);
 
@@ -23,12 +25,22 @@ const RECORDS: Duration = Duration::from_secs(1);
 pub(super) struct Acted {
     /// The first failure that is to be tried again soon.
     pub error: Option<WriteError>,
-    /// How long something was deferred.
+    /// How long something was deferred: not at all, if the rest of the plan is to be decided again.
     pub wait: Option<Duration>,
 }
 
-/// Carries out the actions of a plan.
+/// Carries out the actions of a plan, for as long as it is what would be decided. However slow the API server is, the first writes of it
+/// begin, so that each look at an upgrade leads on.
 pub(super) async fn act(context: &Context, planned: &Planned) -> Acted {
+    let began = Instant::now();
+    let is_current = || context.cache.fleet().is_current(planned);
+    if !is_current() {
+        abandon(context, planned, planned.plan.actions.iter());
+        return Acted {
+            error: None,
+            wait: Some(Duration::ZERO),
+        };
+    }
     let wait = records_wait(context, planned);
     let writer = Writer { context, planned };
     let all = planned.plan.actions.iter().zip(&planned.transitions);
@@ -40,17 +52,31 @@ pub(super) async fn act(context: &Context, planned: &Planned) -> Acted {
         .collect();
     let mut acted = Acted { error: None, wait };
     while let Some((action, transitions, outcome)) = under_way.next().await {
-        under_way.extend(
-            waiting
-                .next()
-                .map(|(action, transitions)| attempt(&writer, action, transitions)),
-        );
+        let next = waiting.next();
+        if next.is_some() && !(began.elapsed() < PLAN_LASTS && is_current()) {
+            let rest = next.into_iter().chain(waiting.by_ref());
+            abandon(context, planned, rest.map(|(action, _)| action));
+            acted.wait = Some(Duration::ZERO);
+        } else {
+            under_way.extend(next.map(|(action, transitions)| attempt(&writer, action, transitions)));
+        }
         if let Some(error) = settle(context, planned, action, transitions, outcome) {
             tracing::debug!(error = &error as &dyn std::error::Error, "a write failed");
             acted.error.get_or_insert(error);
         }
     }
     acted
+}
+
+/// These actions are not carried out: what was reserved for them is free again.
+pub(super) fn abandon<'a>(context: &Context, planned: &Planned, actions: impl Iterator<Item = &'a Action>) {
+    let key = &planned.rollout.upgrade.key;
+    for action in actions {
+        context.cache.change(|fleet| {
+            let undone = fleet.pre_checks_undone(key, action, false);
+            undone.unwrap_or_else(|| fleet.abandoned(action))
+        });
+    }
 }
 
 async fn attempt<'a>(

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use drydock_objects::Planned;
 use drydock_rollout::{Plan, UpgradeKey, Violation};
 use drydock_runtime::panics::Panicked;
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use kube::runtime::controller::Action;
 use thiserror::Error;
 
 use super::acceptance::commit_endings;
-use super::act::{Acted, act};
+use super::act::{Acted, abandon, act};
 use super::forecast::{self, Renewed};
 use super::write::WriteError;
 use super::{CATCH_UP, Context, announce};
@@ -97,7 +96,7 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
     let status = match announce::commit_status(context, &planned, forecast, now).await {
         Ok(status) => status,
         Err(source) => {
-            abandon(context, &planned);
+            abandon(context, &planned, planned.plan.actions.iter());
             context.forecasts.forget(key);
             return Err(ReconcileError::Status {
                 upgrade: key.clone(),
@@ -121,17 +120,6 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
     })?;
     let wait = wait.into_iter().chain(renewal).min();
     Ok(next_look(&planned.plan, wait, now))
-}
-
-/// Nothing of the plan is done: what it reserved is free again.
-fn abandon(context: &Context, planned: &Planned) {
-    for action in &planned.plan.actions {
-        context.cache.change(|fleet| {
-            let key = &planned.rollout.upgrade.key;
-            let undone = fleet.pre_checks_undone(key, action, false);
-            undone.unwrap_or_else(|| fleet.abandoned(action))
-        });
-    }
 }
 
 /// The next deadline, or sooner if something waits for its turn to be written.

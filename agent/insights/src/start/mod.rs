@@ -9,6 +9,8 @@ use drydock_api::openshift::ClusterVersion;
 use drydock_api::openshift::cluster_version::{ClusterVersionStatus, Release};
 use semver::Version;
 
+use crate::cluster::{is_request_of, requested};
+
 /// What is allowed that is refused otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
@@ -108,14 +110,12 @@ pub fn decide(
 
 /// Is it the version that the cluster has, and nothing else asked for; or the one that it was asked for?
 fn is_requested(cluster: &ClusterVersion, status: &ClusterVersionStatus, target: &Version) -> bool {
-    let wanted = cluster.spec.desired_update.as_ref();
-    let wanted = wanted.and_then(|wanted| wanted.version.as_deref());
-    let desired = status
-        .desired
-        .as_ref()
-        .and_then(|desired| desired.version.as_deref());
-    let version = wanted.filter(|version| !version.is_empty()).or(desired);
-    version == Some(target.to_string().as_str())
+    let target = target.to_string();
+    if let Some(requested) = requested(cluster) {
+        return is_request_of(&requested, &target, None);
+    }
+    let desired = status.desired.as_ref();
+    desired.and_then(|desired| desired.version.as_ref()) == Some(&target)
 }
 
 fn warned(status: &ClusterVersionStatus) -> Result<(), Refusal> {

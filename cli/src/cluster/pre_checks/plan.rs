@@ -52,6 +52,7 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     let known = api.get_opt(&name).await;
     let known = known.with_context(|| format!("reading the UpdatePlan {name}"))?;
     let is_new = known.is_none();
+    let at = refreshed_at(known.as_ref(), server.now());
     let informers = enabled_informers(&server.client).await?;
     let cluster = live::cluster_version(&server.client).await?;
     if collection.freshness != Freshness::Refreshed {
@@ -84,7 +85,7 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
             _ => {}
         }
     }
-    let plan = refresh(server, &api, &name, &target).await?;
+    let plan = refresh(&api, &name, &target, at).await?;
     // Without an agent the cluster's own objects say what they can, unless there are others who should be asked, or something is accepted.
     let accepts = !collection.acceptance.accept.is_empty();
     let is_needed = accepts || !informers.is_empty();
@@ -205,18 +206,27 @@ fn is_of_request(plan: &UpdatePlan, cluster: &ClusterVersion) -> bool {
     asked == other_request(plan, &facts).as_ref()
 }
 
+/// When everything is asked anew: in whole seconds, and later than before, which may have been in this second. A time of the future is of a clock
+/// that was set back since.
+fn refreshed_at(known: Option<&UpdatePlan>, now: Timestamp) -> Timestamp {
+    let before = known.and_then(|plan| plan.spec.refresh_requested_at.as_ref());
+    let after = before.and_then(|before| before.0.checked_add(SignedDuration::from_secs(1)).ok());
+    let after = after.filter(|after| after.duration_since(now) < CLOCK_SKEW);
+    whole_seconds(after.map_or(now, |after| after.max(now)))
+}
+
 /// Creates the plan, or has everything asked anew.
 async fn refresh(
-    server: &Server,
     api: &Api<UpdatePlan>,
     name: &str,
     target: &str,
+    at: Timestamp,
 ) -> anyhow::Result<UpdatePlan> {
     let plan = json!({
         "apiVersion": UpdatePlan::api_version(&()),
         "kind": UpdatePlan::kind(&()),
         "metadata": {"name": name},
-        "spec": {"targetRelease": target, "refreshRequestedAt": whole_seconds(server.now()).to_string()},
+        "spec": {"targetRelease": target, "refreshRequestedAt": at.to_string()},
     });
     let parameters = PatchParams::apply(MANAGER).force();
     let applied = api.patch(name, &parameters, &Patch::Apply(plan)).await;
@@ -364,5 +374,27 @@ mod tests {
         );
         assert!(refusal(&plan, &Population::Over).starts_with("the update to 4.14.4 has begun"));
         assert!(refusal(&plan, &Population::Unseen).contains("whether drydock-agent runs"));
+    }
+
+    #[test]
+    fn what_is_asked_anew_within_a_second_is_another_question() {
+        let now: Timestamp = "2026-01-05T08:00:00.7Z".parse().unwrap();
+        for (before, expected) in [
+            (None, "2026-01-05T08:00:00Z"),
+            (Some("2026-01-05T07:59:00Z"), "2026-01-05T08:00:00Z"),
+            (Some("2026-01-05T08:00:00Z"), "2026-01-05T08:00:01Z"),
+            (Some("2026-01-05T08:00:01Z"), "2026-01-05T08:00:02Z"),
+            (Some("2026-01-05T10:00:00Z"), "2026-01-05T08:00:00Z"),
+        ] {
+            let plan = before.map(|before| {
+                let spec = json!({"targetRelease": "4.14.4", "refreshRequestedAt": before});
+                serde_json::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap()
+            });
+            assert_eq!(
+                refreshed_at(plan.as_ref(), now).to_string(),
+                expected,
+                "{before:?}"
+            );
+        }
     }
 }

@@ -8,4 +8,5 @@ mod ownership;
 mod refusals;
 mod retries;
 mod selection;
+mod stale_plans;
 mod status;

@@ -1,25 +1,23 @@
 //! What differs between what was there and what is written.
 
-use std::collections::BTreeSet;
-
 use drydock_api::mcu::ManagedClustersUpgrade;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::compare::Comparison;
 use super::{GIVEN, Written};
 
-/// How many changes are listed, and how many letters of each value: a person is to read them.
+/// How many changes are listed: a person is to read them.
 const LISTED: usize = 200;
-const SHOWN: usize = 1000;
-/// So many letters are shown that are the same, before what differs in values that are longer than that.
-const BEFORE: usize = 100;
+/// So many of them may be of the metadata.
+const LISTED_OF_METADATA: usize = 50;
 
 /// A field that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// Its path: `spec.clusterVersion.version`.
     pub field: String,
-    /// What it was: a text as it is, all else as JSON; nothing if it was not there.
+    /// What it was: a text as it is, or as JSON where it could be a number, say; all else as JSON. Nothing if it was not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// What it is; nothing if it is taken out.
@@ -37,15 +35,20 @@ pub struct Changes {
 }
 
 impl Written {
-    /// What of the spec and the metadata is not what it was, the spec first: that is what moves clusters.
+    /// What of the spec and the metadata is not what it was: the spec first, which is what moves clusters, and its actions, of any size, last.
     pub fn changes(&self) -> Changes {
-        let before = self.before.as_ref().map_or(Value::Null, content);
-        let after = content(&self.after);
-        let mut changes = Changes::default();
-        for part in ["spec", "metadata"] {
-            changes.add(part, &before[part], &after[part]);
+        let mut before = self.before.as_ref().map_or(Value::Null, content);
+        let mut after = content(&self.after);
+        let of_before = take_actions(&mut before);
+        let of_after = take_actions(&mut after);
+        let mut found = Comparison::default();
+        found.compare("spec", before.get("spec"), after.get("spec"), LISTED);
+        let most = LISTED.min(found.listed() + LISTED_OF_METADATA);
+        found.compare("metadata", before.get("metadata"), after.get("metadata"), most);
+        for ((action, old), (_, new)) in of_before.iter().zip(&of_after) {
+            found.compare(&format!("spec.{action}"), old.as_ref(), new.as_ref(), LISTED);
         }
-        changes
+        found.changes
     }
 
     /// The version, the image and the channel that were asked for, with a space between; nothing if it is new.
@@ -84,125 +87,12 @@ pub(super) fn content(upgrade: &ManagedClustersUpgrade) -> Value {
     json!({"metadata": metadata, "spec": upgrade.spec})
 }
 
-impl Changes {
-    /// Adds what differs at a path, each field and each element of a list by itself.
-    fn add(&mut self, path: &str, before: &Value, after: &Value) {
-        if before == after {
-            return;
-        }
-        if let Some(keys) = keys(before, after) {
-            for key in keys {
-                self.add(&format!("{path}{}", step(key)), &before[key], &after[key]);
-            }
-            return;
-        }
-        match (elements(before, after), elements(after, before)) {
-            (Some(old), Some(new)) if is_set(old) && is_set(new) => self.add_elements(path, old, new),
-            (Some(old), Some(new)) => {
-                for index in 0..old.len().max(new.len()) {
-                    let at = |list: &[Value]| list.get(index).cloned().unwrap_or_default();
-                    self.add(&format!("{path}[{index}]"), &at(old), &at(new));
-                }
-            }
-            _ => self.list(path.to_owned(), before, after),
-        }
-    }
-
-    /// Adds which texts or numbers a list has no more, and which it has that it had not; where only their order differs, all of it.
-    fn add_elements(&mut self, path: &str, old: &[Value], new: &[Value]) {
-        let gone = old.iter().filter(|element| !new.contains(element));
-        let come = new.iter().filter(|element| !old.contains(element));
-        let count = self.listed.len() + self.more;
-        for element in gone {
-            self.list(format!("{path}[]"), element, &Value::Null);
-        }
-        for element in come {
-            self.list(format!("{path}[]"), &Value::Null, element);
-        }
-        if self.listed.len() + self.more == count {
-            self.list(path.to_owned(), &json!(old), &json!(new));
-        }
-    }
-
-    fn list(&mut self, field: String, before: &Value, after: &Value) {
-        if self.listed.len() == LISTED {
-            self.more += 1;
-            return;
-        }
-        let (before, after) = (text(before), text(after));
-        let same = match (&before, &after) {
-            (Some(before), Some(after)) => {
-                let pairs = before.chars().zip(after.chars());
-                pairs.take_while(|(before, after)| before == after).count()
-            }
-            _ => 0,
-        };
-        self.listed.push(Change {
-            field,
-            before: before.map(|text| cut(&text, same)),
-            after: after.map(|text| cut(&text, same)),
-        });
-    }
-}
-
-/// The keys of two objects, or of one where the other is not set.
-fn keys<'a>(before: &'a Value, after: &'a Value) -> Option<BTreeSet<&'a str>> {
-    let of = |value: &'a Value| value.as_object().map(|fields| fields.keys().map(String::as_str));
-    match (of(before), of(after)) {
-        (Some(old), Some(new)) => Some(old.chain(new).collect()),
-        (Some(fields), None) if after.is_null() => Some(fields.collect()),
-        (None, Some(fields)) if before.is_null() => Some(fields.collect()),
-        _ => None,
-    }
-}
-
-/// The elements of a list: none where it is not set, and the other one is a list.
-fn elements<'a>(of: &'a Value, other: &Value) -> Option<&'a [Value]> {
-    match of {
-        Value::Array(elements) => Some(elements),
-        Value::Null if other.is_array() => Some(&[]),
-        _ => None,
-    }
-}
-
-/// Whether a list has but texts, numbers and the like.
-fn is_set(list: &[Value]) -> bool {
-    list.iter()
-        .all(|element| !element.is_object() && !element.is_array())
-}
-
-/// A key as a part of a path; one that has a dot in it cannot be taken for two.
-fn step(key: &str) -> String {
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_');
-    if key.chars().all(is_plain) {
-        format!(".{key}")
-    } else {
-        format!("[{}]", json!(key))
-    }
-}
-
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
-}
-
-/// A text, or of a long one what is about its first letter that differs.
-fn cut(text: &str, same: usize) -> String {
-    if text.chars().count() <= SHOWN {
-        return text.to_owned();
-    }
-    let begin = same.saturating_sub(BEFORE);
-    let shown: String = text.chars().skip(begin).take(SHOWN).collect();
-    let begins = if begin > 0 { "…" } else { "" };
-    let ends = if text.chars().count() > begin + SHOWN {
-        "…"
-    } else {
-        ""
-    };
-    format!("{begins}{shown}{ends}")
+/// The actions of an upgrade, of any size, as they are: what is said of them comes last.
+fn take_actions(content: &mut Value) -> [(&'static str, Option<Value>); 2] {
+    ["preUpgradeAction", "postUpgradeAction"].map(|action| {
+        let spec = content.get_mut("spec").and_then(Value::as_object_mut);
+        (action, spec.and_then(|spec| spec.remove(action)))
+    })
 }
 
 /// The merge patch that makes one value of another; nothing if they are equal.
@@ -229,6 +119,7 @@ pub(super) fn difference(before: &Value, after: &Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare::{BEFORE, SHOWN};
     use super::super::write::state;
     use super::*;
 
@@ -287,8 +178,8 @@ mod tests {
         };
         let listed: Vec<_> = listed.iter().map(said).collect();
         let expected = [
-            "spec.clusterSelector.matchExpressions[0].values[]: dev1 > -",
-            "spec.clusterSelector.matchExpressions[0].values[]: - > dev3",
+            "spec.clusterSelector.matchExpressions[0].values[0]: dev1 > -",
+            "spec.clusterSelector.matchExpressions[0].values[1]: - > dev3",
             "spec.clusterVersion.version: 4.14.12 > 4.14.13",
             "spec.ocpOperators.approveAllUpgrades: - > true",
             "spec.paused: true > -",
@@ -327,8 +218,142 @@ mod tests {
         };
         let before = upgrade(&json!({}), &labels("a"));
         let Changes { listed, more } = changes(Some(before), upgrade(&json!({"paused": true}), &labels("b")));
-        assert_eq!((listed.len(), more), (LISTED, 4));
+        assert_eq!((listed.len(), more), (1 + LISTED_OF_METADATA, 153));
         assert_eq!(listed[0].field, "spec.paused");
+    }
+
+    /// What is said of a change, one line each.
+    fn said(before: &Value, after: &Value) -> Vec<String> {
+        let written = [before, after].map(|spec| upgrade(spec, &json!({})));
+        let [before, after] = written;
+        let part = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        let listed = changes(Some(before), after).listed.into_iter();
+        listed
+            .map(|change| {
+                format!(
+                    "{}: {} > {}",
+                    change.field,
+                    part(&change.before),
+                    part(&change.after)
+                )
+            })
+            .collect()
+    }
+
+    /// An empty selector selects everything, and none nothing.
+    #[test]
+    fn what_is_empty_is_something_else_than_nothing() {
+        let all = json!({});
+        for (before, after, expected) in [
+            (
+                json!({}),
+                json!({"clusterSelector": all}),
+                vec!["spec.clusterSelector: - > {}"],
+            ),
+            (
+                json!({"paused": true, "ocpOperators": all}),
+                json!({"paused": true}),
+                vec!["spec.ocpOperators: {} > -"],
+            ),
+            (
+                json!({"upgradeStrategy": {"canaryClusters": {"clusterSelector": all}, "clusterUpgradeTimeout": "2h"}}),
+                json!({"upgradeStrategy": {"clusterUpgradeTimeout": "2h"}}),
+                vec!["spec.upgradeStrategy.canaryClusters.clusterSelector: {} > -"],
+            ),
+            (
+                json!({"clusterSelector": {"matchLabels": {"a": "b"}}}),
+                json!({"clusterSelector": all}),
+                vec!["spec.clusterSelector: {\"matchLabels\":{\"a\":\"b\"}} > {}"],
+            ),
+            (
+                json!({"clusterSelector": all}),
+                json!({"clusterSelector": {"matchLabels": {"a": "b"}}}),
+                vec!["spec.clusterSelector.matchLabels.a: - > b"],
+            ),
+        ] {
+            assert_eq!(said(&before, &after), expected, "{before} {after}");
+        }
+    }
+
+    fn with_manifest(manifest: &Value) -> Value {
+        json!({"preUpgradeAction": {"manifestWork": {"workload": {"manifests": [manifest]}}}})
+    }
+
+    /// In what is applied to clusters, too, where anything may stand.
+    #[test]
+    fn nothing_of_a_manifest_changes_unsaid() {
+        let path = "spec.preUpgradeAction.manifestWork.workload.manifests[0]";
+        for (before, after, expected) in [
+            (
+                json!({"ingress": []}),
+                json!({"ingress": [{}]}),
+                vec![".ingress[0]: - > {}"],
+            ),
+            (
+                json!({"ingress": [{}]}),
+                json!({"ingress": []}),
+                vec![".ingress: [{}] > []"],
+            ),
+            (
+                json!({"a": 1, "ingress": []}),
+                json!({"a": 1}),
+                vec![".ingress: [] > -"],
+            ),
+            (json!({"a": "1"}), json!({"a": 1}), vec![".a: \"1\" > 1"]),
+            (json!({"a": "null"}), json!({"a": "x"}), vec![".a: \"null\" > x"]),
+            (json!({}), json!({"a": ""}), vec![".a: - > \"\""]),
+            (
+                json!({"a": [null]}),
+                json!({"a": [null, null]}),
+                vec![".a[1]: - > null"],
+            ),
+            (
+                json!({"args": ["--keep", "prod", "--delete", "test"]}),
+                json!({"args": ["--keep", "test", "--delete", "prod", "-v"]}),
+                vec![
+                    ".args[1]: prod > test",
+                    ".args[3]: test > prod",
+                    ".args[4]: - > -v",
+                ],
+            ),
+            (
+                json!({"args": ["a", "b", "c"]}),
+                json!({"args": ["a", "c", "d"]}),
+                vec![".args[1]: b > -", ".args[2]: - > d"],
+            ),
+            (
+                json!({"args": ["a", "b"]}),
+                json!({"args": ["a", "a", "b"]}),
+                vec![".args[1]: - > a"],
+            ),
+            (
+                json!({"args": ["a"]}),
+                json!({"args": [1]}),
+                vec![".args[0]: a > -", ".args[0]: - > 1"],
+            ),
+        ] {
+            let expected: Vec<_> = expected.iter().map(|end| format!("{path}{end}")).collect();
+            assert_eq!(
+                said(&with_manifest(&before), &with_manifest(&after)),
+                expected,
+                "{before} {after}"
+            );
+        }
+    }
+
+    #[test]
+    fn however_much_an_action_changes_the_strategy_comes_first() {
+        let spec = |value: &str, most: &Value| {
+            let data: Map<_, _> = (0..LISTED + 10)
+                .map(|key| (format!("k{key}"), json!(value)))
+                .collect();
+            let mut spec = with_manifest(&json!({"data": data}));
+            spec["upgradeStrategy"] = json!({"maxConcurrency": most});
+            spec
+        };
+        let said = said(&spec("a", &json!(1)), &spec("b", &json!("100%")));
+        assert_eq!(said[0], "spec.upgradeStrategy.maxConcurrency: 1 > 100%");
+        assert_eq!(said.len(), LISTED);
     }
 
     /// Two values that differ never look the same.
@@ -350,13 +375,14 @@ mod tests {
         let more: Vec<String> = many.iter().cloned().chain(["production".to_owned()]).collect();
         let listed = changes(Some(with(json!(many))), with(json!(more))).listed;
         let expected = Change {
-            field: "spec.clusterSelector.clusterSets[]".to_owned(),
+            field: "spec.clusterSelector.clusterSets[200]".to_owned(),
             before: None,
             after: Some("production".to_owned()),
         };
         assert_eq!(listed, [expected]);
         let listed = changes(Some(with(json!(["a", "b"]))), with(json!(["b", "a"]))).listed;
-        assert_eq!(listed[0].after.as_deref(), Some("[\"b\",\"a\"]"));
+        let after: Vec<_> = listed.iter().map(|change| change.after.as_deref()).collect();
+        assert_eq!(after, [Some("b"), Some("a")]);
     }
 
     /// Who retries a failed cluster writes an annotation.

@@ -11,6 +11,7 @@ pub use write::{Writing, Written, edition, state};
 use crate::EditError;
 
 mod changes;
+mod compare;
 mod write;
 
 /// What the API server gives an object, and who applies it does not.

@@ -102,6 +102,10 @@ impl Manifest {
         };
         for _ in 0..TRIES {
             let before = api.get_opt(&self.name).await.map_err(refused)?;
+            let is_leaving = |before: &ManagedClustersUpgrade| before.metadata.deletion_timestamp.is_some();
+            if before.as_ref().is_some_and(is_leaving) {
+                return Err(EditError::BeingDeleted(upgrade));
+            }
             let (parameters, patch) = self.patch(before.as_ref(), writing, &upgrade)?;
             let parameters = PatchParams {
                 field_validation: Some(ValidationDirective::Strict),

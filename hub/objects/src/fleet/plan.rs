@@ -107,6 +107,16 @@ impl Fleet {
         })
     }
 
+    /// Whether an upgrade is still what a plan was made for: somebody may have paused, edited or deleted it since.
+    pub fn is_current(&self, planned: &Planned) -> bool {
+        let made_for = &planned.rollout.upgrade;
+        self.upgrades.get(&made_for.key).is_some_and(|followed| {
+            let now = &followed.digest.upgrade;
+            (&now.uid, now.generation, now.deleting)
+                == (&made_for.uid, made_for.generation, made_for.deleting)
+        })
+    }
+
     /// Where every cluster of an upgrade is, with the report: for who looks at a fleet without acting on it.
     pub fn look(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<(Report, Vec<ClusterDetails>)> {
         let looked = self.looked_at(key, now)?;

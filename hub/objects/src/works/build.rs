@@ -39,9 +39,12 @@ pub fn build(template: &WorkTemplate<'_>, new: &NewWork, now: Timestamp) -> Valu
                 &attempt
             ))
         }
-        WorkContent::ClusterVersion { target, cluster_id } => json!(cluster_version::spec(
+        WorkContent::ClusterVersion {
             target,
-            cluster_id.as_deref(),
+            cluster_id,
+            has_architecture,
+        } => json!(cluster_version::spec(
+            cluster_version::cluster_version(target, cluster_id.as_deref(), *has_architecture),
             template.grant_cluster_admin,
             observed
         )),

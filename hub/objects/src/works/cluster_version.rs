@@ -70,12 +70,7 @@ pub(super) const PATHS: [(&str, &str); 19] = [
 ];
 
 /// The work that asks a cluster for the target, or only reads what it runs. ClusterVersion stays when the work goes.
-pub(super) fn spec(
-    target: &Target,
-    cluster_id: Option<&str>,
-    grant_cluster_admin: bool,
-    observed: bool,
-) -> ManifestWorkSpec {
+pub(super) fn spec(cluster_version: Value, grant_cluster_admin: bool, observed: bool) -> ManifestWorkSpec {
     let strategy = if observed {
         feedback::read_only()
     } else {
@@ -83,11 +78,7 @@ pub(super) fn spec(
     };
     ManifestWorkSpec {
         workload: Some(Workload {
-            manifests: vec![
-                Manifest(cluster_version(target, cluster_id)),
-                Manifest(rights(grant_cluster_admin)),
-            ]
-            .into(),
+            manifests: vec![Manifest(cluster_version), Manifest(rights(grant_cluster_admin))].into(),
             ..Workload::default()
         }),
         delete_option: Some(orphaning()),
@@ -164,8 +155,9 @@ pub(super) fn identifier() -> ResourceIdentifier {
     }
 }
 
-fn cluster_version(target: &Target, cluster_id: Option<&str>) -> Value {
-    // The one that is not asked for is emptied: what an earlier target has left there would contradict this one.
+/// The ClusterVersion that asks for a target.
+pub(super) fn cluster_version(target: &Target, cluster_id: Option<&str>, has_architecture: bool) -> Value {
+    // What is not asked for is emptied: what an earlier request has left there would contradict this one, or go beyond it.
     let mut update = Map::new();
     let version = target.version.as_ref().map(Version::to_string);
     update.insert("version".to_owned(), version.unwrap_or_default().into());
@@ -173,8 +165,9 @@ fn cluster_version(target: &Target, cluster_id: Option<&str>) -> Value {
         "image".to_owned(),
         target.image.clone().unwrap_or_default().into(),
     );
-    if target.force {
-        update.insert("force".to_owned(), true.into());
+    update.insert("force".to_owned(), target.force.into());
+    if has_architecture {
+        update.insert("architecture".to_owned(), "".into());
     }
     let mut spec = Map::new();
     let texts = [
@@ -328,6 +321,22 @@ fn percent(message: &str) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With server-side apply what is left out stays as it is.
+    #[test]
+    fn nothing_of_an_earlier_request_remains() {
+        let target = Target {
+            version: Some(Version::new(4, 14, 12)),
+            ..Target::default()
+        };
+        let asks = |has_architecture| {
+            cluster_version(&target, None, has_architecture)["spec"]["desiredUpdate"].clone()
+        };
+        let expected = json!({"version": "4.14.12", "image": "", "force": false});
+        assert_eq!(asks(false), expected, "older ones do not know the architecture");
+        let expected = json!({"version": "4.14.12", "image": "", "force": false, "architecture": ""});
+        assert_eq!(asks(true), expected);
+    }
 
     #[test]
     fn a_version_that_is_none_is_reported() {

@@ -51,9 +51,10 @@ const FINDING_FIELDS: [&str; 7] = [
     "action",
     "acceptance",
 ];
-const VERSION_PATHS: [(&str, &str); 20] = [
+const VERSION_PATHS: [(&str, &str); 23] = [
     ("version", ".status.history[0].version"),
     ("state", ".status.history[0].state"),
+    ("versionBefore", ".status.history[1].version"),
     // Of several the first counts, which is the newest.
     ("completed", r#".status.history[?(@.state=="Completed")].version"#),
     ("failing", r#".status.conditions[?(@.type=="Failing")].status"#),
@@ -92,7 +93,9 @@ const VERSION_PATHS: [(&str, &str); 20] = [
     ),
     ("wanted", ".spec.desiredUpdate.version"),
     ("wantedImage", ".spec.desiredUpdate.image"),
+    ("wantedArchitecture", ".spec.desiredUpdate.architecture"),
     ("desired", ".status.desired.version"),
+    ("desiredArchitecture", ".status.desired.architecture"),
     ("desiredImage", ".status.desired.image"),
     (
         "accepted",

@@ -13,6 +13,13 @@ use crate::{
 /// By how much the clocks of two hubs may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
+/// The first release whose ClusterVersion has the field `desiredUpdate.architecture`: what an API does not know cannot be applied to it.
+const WITH_ARCHITECTURE: Version = Version::new(4, 12, 0);
+
+fn has_architecture(running: &Version) -> bool {
+    *running >= WITH_ARCHITECTURE
+}
+
 impl ClusterView<'_> {
     /// The first work of the cluster, which starts now.
     pub fn first_work(&self, kind: StartKind, generation: i64, since: Timestamp) -> Option<NewWork> {
@@ -81,6 +88,7 @@ impl ClusterView<'_> {
                     UpgradeMethod::ClusterVersion => WorkContent::ClusterVersion {
                         target,
                         cluster_id: self.row.facts.as_ref().and_then(|facts| facts.cluster_id.clone()),
+                        has_architecture: self.known_version().is_some_and(has_architecture),
                     },
                     UpgradeMethod::Agent => WorkContent::UpgradeConfig {
                         target,

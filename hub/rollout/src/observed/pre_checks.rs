@@ -228,7 +228,7 @@ pub struct PreCheckQuestion {
 
 impl PreCheckQuestion {
     /// The form in which clusters are asked.
-    pub const FORM: u32 = 3;
+    pub const FORM: u32 = 4;
 
     /// Whether another question is the same, whenever it was asked.
     pub fn is_same(&self, other: &Self) -> bool {

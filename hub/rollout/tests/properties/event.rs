@@ -47,6 +47,8 @@ pub enum Event {
     Product(usize, bool),
     /// A ManagedCluster is deleted.
     Leaves(usize),
+    /// One is deleted and created again under its name: another cluster.
+    Rejoins(usize),
     /// The labels of a cluster match the placement, or no longer; its decision is as it was.
     Matches(usize, bool),
     Canary(usize, bool),
@@ -210,6 +212,7 @@ fn event() -> impl Strategy<Value = Event> {
         3 => switch(Event::Available),
         1 => switch(Event::Product),
         1 => cluster().prop_map(Event::Leaves),
+        2 => cluster().prop_map(Event::Rejoins),
         2 => switch(Event::Matches),
         2 => switch(Event::Canary),
         2 => (0_usize..10, 8_u64..16).prop_map(|(number, patch)| Event::Claims(number, patch)),

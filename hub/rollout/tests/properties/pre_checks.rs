@@ -93,6 +93,77 @@ fn where_answers_are_required_a_cluster_with_findings_takes_no_slot() {
     }
 }
 
+/// What another cluster of this name has answered says nothing of this one, whatever the clock of the API server says.
+#[test]
+fn a_cluster_that_has_joined_under_the_name_of_another_is_asked_itself() {
+    for ahead in [0, 5] {
+        let mut world = world(PreChecksMode::Require);
+        world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
+        world.answer(0, false, true);
+        world.happen(&Event::Minutes(ahead));
+        world.happen(&Event::Rejoins(0));
+        world.now -= SignedDuration::from_mins(ahead);
+        world.happen(&Event::Edit(vec![SpecEdit::Paused(false)]));
+        world.settle();
+        assert_eq!(started(&world), Vec::<usize>::new(), "{ahead}");
+        assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+        let plan = world.plan();
+        assert!(plan.actions.is_empty(), "it is asked once: {:?}", plan.actions);
+        world.answer(0, false, true);
+        world.settle();
+        assert_eq!(started(&world), [0], "{ahead}");
+    }
+}
+
+/// Starts come after the questions of a plan: they must not be old by then, nor be said to be under way while it asks.
+#[test]
+fn a_large_fleet_is_asked_in_parts_before_its_first_cluster_starts() {
+    let mut world = World::new(&Fleet::plain(600, 5));
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Report)]));
+    for _ in 0..2 {
+        let plan = world.plan();
+        assert!(plan.actions.len() <= 256 && plan.wake.is_some());
+        assert!(plan.actions.iter().all(|action| action.starts().is_none()));
+        assert_eq!(plan.report.counts.in_flight, 0);
+        world.carry_out(&plan);
+    }
+    world.settle();
+    let started = (0..600).filter(|number| !world.works(*number).is_empty()).count();
+    let asked = world
+        .observed
+        .rows
+        .values()
+        .filter(|row| row.pre_checks.is_some())
+        .count();
+    assert_eq!((started, asked), (5, 595));
+}
+
+/// An answer says when it was asked in whole seconds: what is asked within a second must not be taken for the same.
+#[test]
+fn what_is_asked_in_one_second_is_asked_at_different_times() {
+    let mut world = world(PreChecksMode::Require);
+    let asked_at = |world: &World| {
+        let work = world.observed.rows[&name(0)].pre_checks.as_ref().unwrap();
+        work.question.as_ref().unwrap().asked_at
+    };
+    let mut last = asked_at(&world);
+    for _ in 0..3 {
+        world.happen(&Event::Edit(vec![SpecEdit::Image]));
+        world.settle();
+        let now = asked_at(&world);
+        assert!(now > last, "{now} {last}");
+        last = now;
+        world.happen(&Event::Edit(vec![SpecEdit::Version(12)]));
+        world.settle();
+        last = asked_at(&world).max(last);
+    }
+    // A clock that was set back is no reason to ask for ever with times of the future.
+    world.now -= SignedDuration::from_hours(2);
+    world.happen(&Event::Edit(vec![SpecEdit::Image]));
+    world.settle();
+    assert!(asked_at(&world) < last);
+}
+
 /// One that was on its way to the target had nothing to answer; somebody has sent it back.
 #[test]
 fn what_is_found_before_the_target_is_asked_for_holds_it_unless_its_action_has_begun() {

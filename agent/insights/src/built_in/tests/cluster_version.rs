@@ -196,6 +196,11 @@ fn a_request_that_has_not_begun_holds_an_update_to_another_release() {
         ("", "mirror.io/r@sha256:44", "4.14.1", vec![]),
         ("", other, "4.14.1", vec!["other-update-requested"]),
         ("", "quay.io/r@sha256:11", "4.14.1", vec![]),
+        // By both: another image under the same version is another release.
+        ("4.14.4", "mirror.io/r@sha256:44", "4.14.1", vec![]),
+        ("4.14.4", other, "4.14.1", vec!["other-update-requested"]),
+        ("4.14.1", "mirror.io/r@sha256:11", "4.14.1", vec![]),
+        ("4.14.1", other, "4.14.1", vec!["other-update-requested"]),
     ] {
         let mut cluster = cluster(&well());
         let request = json!({"version": wanted, "image": image, "force": false});
@@ -208,6 +213,36 @@ fn a_request_that_has_not_begun_holds_an_update_to_another_release() {
         };
         let found = uids(BuiltIn::ClusterVersion, &facts, Question::of_version("4.14.4"));
         assert_eq!(found, expected, "{wanted} {image} {desired}");
+    }
+}
+
+/// A change to the release for several architectures keeps the version, and there is no way back.
+#[test]
+fn a_request_of_the_release_for_several_architectures_is_another_one() {
+    let other = vec!["other-update-requested"];
+    for (wanted, architecture, has, before, expected) in [
+        ("4.14.3", "Multi", "", "4.14.2", other.clone()),
+        ("4.14.3", "Multi", "Multi", "4.14.2", vec![]),
+        // An older cluster does not say what it has.
+        ("4.14.3", "Multi", "", "4.14.3", vec![]),
+        ("4.14.4", "Multi", "", "4.14.3", other.clone()),
+        ("4.14.4", "Multi", "Multi", "4.14.3", other),
+        ("4.14.3", "", "", "4.14.2", vec![]),
+    ] {
+        let mut cluster = cluster(&well());
+        let request = json!({"version": wanted, "image": "", "architecture": architecture});
+        cluster.spec.desired_update = Some(serde_json::from_value(request).unwrap());
+        let status = cluster.status.as_mut().unwrap();
+        let release = json!({"version": "4.14.3", "image": "quay.io/r@sha256:11", "architecture": has});
+        status.desired = Some(serde_json::from_value(release).unwrap());
+        let entry = |version: &str| json!({"state": "Completed", "version": version, "startedTime": NOW});
+        status.history = serde_json::from_value(json!([entry("4.14.3"), entry(before)])).unwrap();
+        let facts = BuiltInFacts {
+            cluster: Ok(cluster),
+            ..facts()
+        };
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::of_version("4.14.4"));
+        assert_eq!(found, expected, "{wanted} {architecture} {has} {before}");
     }
 }
 

@@ -238,25 +238,7 @@ fn under_way(status: &ManifestStatus) -> Option<(FindingLevel, &'static str)> {
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
 fn other_request(status: &ManifestStatus, target: Option<&Version>, image: Option<&str>) -> Option<Finding> {
-    let given = |name: &str| text(status, name).filter(|said| !said.is_empty());
-    let (wanted, cause, is_it) = if let Some(version) = given("wanted") {
-        let is_target = target.is_some_and(|target| target.to_string() == version);
-        let is_it = is_target || given("desired").as_ref() == Some(&version);
-        (version.clone(), version, is_it)
-    } else {
-        let wanted = given("wantedImage")?;
-        let digest = image_digest(&wanted).to_owned();
-        let known = ["offeredImage", "conditionalImage", "desiredImage"];
-        let mut known = known
-            .into_iter()
-            .filter_map(given)
-            .chain(image.map(str::to_owned));
-        let is_it = known.any(|known| image_digest(&known) == digest);
-        (wanted, digest, is_it)
-    };
-    if is_it {
-        return None;
-    }
+    let (wanted, cause) = wanted(status, target, image)?;
     let summary = format!(
         "An update to {} has been requested, and has not begun",
         printable(&wanted)
@@ -267,6 +249,68 @@ fn other_request(status: &ManifestStatus, target: Option<&Version>, image: Optio
         FindingLevel::Warning,
         &summary,
     ))
+}
+
+/// What is requested, if it is neither the target nor what the cluster has: for people, and as the agent tells it apart.
+fn wanted(
+    status: &ManifestStatus,
+    target: Option<&Version>,
+    image: Option<&str>,
+) -> Option<(String, String)> {
+    let given = |name: &str| text(status, name).filter(|said| !said.is_empty());
+    let (version, wanted_image) = (given("wanted"), given("wantedImage"));
+    if let Some(version) = &version
+        && awaits_architecture(status, version)
+    {
+        let wanted = format!("{version} {MULTI}");
+        return Some((wanted.clone(), wanted));
+    }
+    let digest = wanted_image
+        .as_deref()
+        .map(|image| image_digest(image).to_owned());
+    let of_target = [
+        given("offeredImage"),
+        given("conditionalImage"),
+        image.map(str::to_owned),
+    ];
+    let known = [
+        (given("desired"), vec![given("desiredImage")]),
+        (target.map(ToString::to_string), of_target.to_vec()),
+    ];
+    let known = known.map(|(version, images)| (version, images.into_iter().flatten().collect::<Vec<_>>()));
+    let is_named = |named: &Option<String>| version.is_none() || *named == version;
+    let has = |(named, images): &(Option<String>, Vec<String>)| {
+        let is_image = |digest: &String| match images.as_slice() {
+            [] => version.is_some(),
+            images => images.iter().any(|image| image_digest(image) == digest),
+        };
+        is_named(named) && digest.as_ref().is_none_or(is_image)
+    };
+    if (version.is_none() && digest.is_none()) || known.iter().any(has) {
+        return None;
+    }
+    // A version that is known with another image than the one that is requested does not name it.
+    let is_other = known
+        .iter()
+        .any(|(named, images)| is_named(named) && !images.is_empty());
+    match (version, wanted_image.zip(digest)) {
+        (Some(version), None) => Some((version.clone(), version)),
+        (Some(version), Some(_)) if !is_other => Some((version.clone(), version)),
+        (_, by_image) => by_image,
+    }
+}
+
+/// What `architecture` says of a release for several architectures.
+const MULTI: &str = "Multi";
+
+/// Whether the version that the cluster has is requested for several architectures, and it does not have that one yet. Older clusters do not say
+/// which one they have: those have changed to it whose last update led to the version that they had.
+fn awaits_architecture(status: &ManifestStatus, version: &str) -> bool {
+    let is = |name, value| feedback::is(status, name, value);
+    let newest = text(status, "version");
+    let has_changed = is("state", "Completed") && newest.is_some() && newest == text(status, "versionBefore");
+    let is_there = is("desired", version) && (has_changed || is("desiredArchitecture", MULTI));
+    is("wantedArchitecture", MULTI) && !is_there
 }
 
 /// What makes a finding about ClusterVersion another one.

@@ -160,7 +160,7 @@ fn what_is_fed_back_is_bounded() {
         paths.map_or(0, Vec::len)
     };
     let all: usize = configs.iter().map(count).sum();
-    assert!(all <= 72, "{all} values");
+    assert!(all <= 75, "{all} values");
     let long = "x".repeat(100_000);
     let stopping = [
         but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
@@ -429,19 +429,53 @@ fn without_an_agent_a_request_of_somebody_else_speaks_against_it() {
 /// Who asks by an image alone may mean the target: the registry may be a mirror.
 #[test]
 fn without_an_agent_a_request_by_image_alone_speaks_against_it() {
-    for (wanted, expected) in [
-        ("mirror.io/r@sha256:12", vec![]),
-        ("quay.io/r@sha256:09", vec![]),
-        ("quay.io/r@sha256:11", vec!["other-update-requested"]),
+    let other = || vec!["other-update-requested"];
+    for (version, wanted, expected) in [
+        (MISSING, "mirror.io/r@sha256:12", vec![]),
+        (MISSING, "quay.io/r@sha256:09", vec![]),
+        (MISSING, "quay.io/r@sha256:11", other()),
+        // By both: another image under the same version is another release.
+        ("4.14.12", "mirror.io/r@sha256:12", vec![]),
+        ("4.14.12", "quay.io/r@sha256:11", other()),
+        ("4.14.9", "mirror.io/r@sha256:09", vec![]),
+        ("4.14.9", "quay.io/r@sha256:11", other()),
     ] {
         let values = [
+            ("wanted", version),
             ("offered", "4.14.12"),
             ("offeredImage", "quay.io/r@sha256:12"),
             ("wantedImage", wanted),
             ("desired", "4.14.9"),
             ("desiredImage", "quay.io/r@sha256:09"),
         ];
-        assert_eq!(said("4.14.12", &values).unwrap(), expected, "{wanted}");
+        assert_eq!(said("4.14.12", &values).unwrap(), expected, "{version} {wanted}");
+    }
+}
+
+/// A change to the release for several architectures keeps the version, and there is no way back.
+#[test]
+fn without_an_agent_a_request_of_the_release_for_several_architectures_is_another_one() {
+    let other = || vec!["other-update-requested"];
+    for (wanted, has, before, expected) in [
+        ("4.14.9", MISSING, "4.14.8", other()),
+        ("4.14.9", "Multi", "4.14.8", vec![]),
+        ("4.14.9", MISSING, "4.14.9", vec![]),
+        ("4.14.12", "Multi", "4.14.9", other()),
+    ] {
+        let values = [
+            ("offered", "4.14.12"),
+            ("wanted", wanted),
+            ("wantedArchitecture", "Multi"),
+            ("desired", "4.14.9"),
+            ("desiredArchitecture", has),
+            ("state", "Completed"),
+            ("versionBefore", before),
+        ];
+        assert_eq!(
+            said("4.14.12", &values).unwrap(),
+            expected,
+            "{wanted} {has} {before}"
+        );
     }
 }
 

@@ -113,12 +113,15 @@ impl ClusterView<'_> {
         }
     }
 
-    /// The work that has asked this question.
+    /// The work that has asked this question of this cluster: one that has joined since under the same name is another.
     fn answered(&self, question: &PreCheckQuestion) -> Option<&PreCheckWork> {
+        let joined = self.row.facts.as_ref().and_then(|facts| facts.created);
         let asks = |work: &&PreCheckWork| {
-            work.question
-                .as_ref()
-                .is_some_and(|asked| asked.is_same(question))
+            let asked = work.question.as_ref();
+            asked.is_some_and(|asked| {
+                let is_of_it = joined.is_none_or(|joined| asked.asked_at >= joined);
+                is_of_it && asked.is_same(question)
+            })
         };
         self.own_pre_checks().filter(asks)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::assess::ClusterView;
 use crate::observed::digest_of_accepted;
@@ -11,7 +11,6 @@ use crate::{PreCheckAsk, PreCheckQuestion, RiskAcceptance, Target, UpgradeKey};
 impl ClusterView<'_> {
     /// The question that is to be asked, as of now.
     pub(super) fn question(&self, target: &Target) -> PreCheckQuestion {
-        let now = self.present.now();
         let accepted = digest_of_accepted(&self.accepted_risks(), self.name, &|risk| self.lasts(risk));
         PreCheckQuestion {
             asked_for: asked_for(&self.context.upgrade.key, &accepted),
@@ -21,8 +20,21 @@ impl ClusterView<'_> {
             accepted,
             image: target.image.as_deref().unwrap_or_default().into(),
             form: PreCheckQuestion::FORM,
-            asked_at: Timestamp::from_second(now.as_second()).unwrap_or(now),
+            asked_at: self.asked_now(),
         }
+    }
+
+    /// When it is asked, as whole seconds: after whatever was asked before, which may have been in this second, and not before the cluster
+    /// joined, by whatever clock. A question of the future is of a clock that was set back since.
+    fn asked_now(&self) -> Timestamp {
+        let now = self.present.now();
+        let soon = now.saturating_add(SignedDuration::from_mins(1)).unwrap_or(now);
+        let before = self.own_pre_checks().and_then(|work| work.question.as_ref());
+        let after = before.and_then(|before| before.asked_at.checked_add(SignedDuration::from_secs(1)).ok());
+        let joined = self.row.facts.as_ref().and_then(|facts| facts.created);
+        let after = after.filter(|after| *after <= soon);
+        let at = after.into_iter().chain(joined).fold(now, Timestamp::max);
+        Timestamp::from_second(at.as_second()).unwrap_or(at)
     }
 
     /// The risks that are accepted here. Those that have ended are among them, the last: the agent says so.

@@ -119,6 +119,14 @@ impl World {
                 facts.product = other.then(|| "EKS".to_owned());
             }),
             Event::Leaves(number) => self.edit_facts(*number, |facts| facts.deleting = true),
+            Event::Rejoins(number) => {
+                // The API server says it in whole seconds.
+                self.now = Timestamp::from_second(self.now.as_second() + 1).unwrap();
+                let now = self.now;
+                self.edit_facts(*number, |facts| {
+                    (facts.created, facts.deleting) = (Some(now), false);
+                });
+            }
             Event::Matches(number, matches) => self.edit_facts(*number, |facts| {
                 let value = if *matches { "yes" } else { "no" };
                 set_label(facts, "in", Some(value));
