@@ -322,6 +322,36 @@ test('a text that was changed is kept while one looks elsewhere, and the browser
   await expect(editor).toHaveValue(/name: spring/);
 });
 
+test('who looks elsewhere while a text is applied does not read that it was not', async ({ dashboard: { page, open } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/name: spring/);
+  const preview = { key: 'default/spring', edits: true, seen: 'a', target: '4.14.13', targetBefore: '4.14.13', allOperators: false, changes: [], more: 0 };
+  await page.route('**/api/preview', (route) => route.fulfill({ json: preview }));
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  await page.route('**/api/apply', async (route) => {
+    await answered;
+    await route.fulfill({ json: { done: 'default/spring configured', edition: 'that-was-written' } });
+  });
+  await editor.fill((await editor.inputValue()).replace(/version: \S+/, 'version: 4.14.13'));
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  const history = page.getByRole('link', { name: 'History', exact: true });
+  await history.click();
+  await page.goBack();
+  await expect(page.getByText('It was being applied when you left it')).toBeVisible();
+  await history.click();
+  const done = page.waitForResponse('**/api/apply');
+  answer();
+  await done;
+  await page.goBack();
+  await expect(editor).toHaveValue(/name: spring/);
+  await expect(page.getByText('This is the text as you left it.')).toBeHidden();
+});
+
 test('what is wrong with a plan is said', async ({ dashboard: { page, open } }) => {
   await open('#/plan');
   await page.getByLabel('ManagedClustersUpgrade (YAML)').fill('version: none');

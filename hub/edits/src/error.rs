@@ -65,7 +65,7 @@ pub enum EditError {
     #[error("somebody has created, changed or deleted {0} since you were asked: nothing is applied")]
     ChangedSinceAsked(String),
     /// What was written would go with it.
-    #[error("{0} is being deleted, and a change would go with it: apply the text again when it is gone")]
+    #[error("{0} is being deleted, and a change would go with it: nothing is written")]
     BeingDeleted(String),
     /// The text is what there is.
     #[error("nothing of {0} is changed")]

@@ -19,6 +19,14 @@ pub async fn set_paused(
     if upgrade.spec.paused.unwrap_or(false) == paused {
         return Ok(false);
     }
+    if upgrade.metadata.deletion_timestamp.is_some() {
+        let key = format!(
+            "{}/{}",
+            upgrade.namespace().unwrap_or_default(),
+            upgrade.name_any()
+        );
+        return Err(EditError::BeingDeleted(key));
+    }
     // One of the same name that has come since is another.
     let patch = Patch::Merge(json!({"metadata": {"uid": upgrade.uid()}, "spec": {"paused": paused}}));
     api_of(client, upgrade)

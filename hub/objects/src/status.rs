@@ -131,7 +131,7 @@ fn conditions_of(report: &Report, generation: i64, before: &[Condition], now: Ti
             message: &condition.message,
             observed_generation: Some(generation),
         };
-        conditions::set(&mut conditions, &wanted, now);
+        conditions::set(&mut conditions, &wanted, wire_time(now).0);
     }
     conditions
 }

@@ -11,11 +11,12 @@ use crate::assess::{Assessment, ClusterView, Context, NextWrite, PreCheckStep, S
 use crate::slots::{self, Filled, fill_slots, halt};
 use crate::totals::Totals;
 use crate::{
-    Action, ClusterRow, Enforcement, Finish, Observed, OwnPlacement, Plan, Rollout, deletion, pages,
+    Action, ClusterRow, Enforcement, Finish, Halt, Observed, OwnPlacement, Plan, PreChecksMode, Rollout,
+    deletion, pages,
 };
 
-/// How many clusters one plan asks: starts come after these, and must not be old when they come.
-const ASKED_AT_ONCE: usize = 256;
+/// How many clusters one plan asks: what else is to be done waits as long.
+const ASKED_AT_ONCE: usize = 128;
 
 /// Decides what is to be done about an upgrade.
 ///
@@ -60,14 +61,9 @@ impl AssessedFleet<'_> {
         }
         let frozen = is_frozen(self.rollout);
         let halt = halt(self.rollout, self.totals, now);
-        let filled = fill_slots(self.rollout, self.totals, halt.as_ref(), now, is_taken);
+        let filled = self.fill(halt.as_ref(), now, is_taken);
         let (asks, more_to_ask) = self.asks(&filled, frozen, now);
-        let starts = if frozen || more_to_ask {
-            &[][..]
-        } else {
-            &filled.starts
-        };
-        let mut actions = self.actions(&filled, asks, starts, frozen, now);
+        let mut actions = self.actions(&filled, asks, frozen, now);
         if !self.rollout.upgrade.finalizer {
             actions = vec![Action::AddFinalizer];
         }
@@ -101,17 +97,9 @@ impl AssessedFleet<'_> {
         Some(ClusterView::new(self.context, name, self.rows.get(name)?, now))
     }
 
-    fn actions(
-        &self,
-        filled: &Filled,
-        asks: Vec<Action>,
-        starts: &[ClusterName],
-        frozen: bool,
-        now: Timestamp,
-    ) -> Vec<Action> {
+    /// What is to be done, in this order: what starts is decided by what holds now, and questions may take long.
+    fn actions(&self, filled: &Filled, asks: Vec<Action>, frozen: bool, now: Timestamp) -> Vec<Action> {
         let mut actions = own_placement(self.rollout);
-        actions.extend(self.asked_and_done());
-        actions.extend(asks);
         let acting = self.totals.acting.iter().chain(&filled.continues);
         for name in acting {
             if let (Some(cluster), Some(Step::Continue(next))) = (self.cluster(name, now), self.step(name)) {
@@ -119,12 +107,14 @@ impl AssessedFleet<'_> {
             }
         }
         let since = self.context.since.unwrap_or_else(|| rollout_begins(now));
-        for name in starts {
+        for name in filled.starts.iter().filter(|_| !frozen) {
             if let Some(cluster) = self.cluster(name, now) {
                 actions.extend(self.start(&cluster, since));
             }
         }
         actions.extend(self.records(since, now));
+        actions.extend(self.asked_and_done());
+        actions.extend(asks);
         let all = &self.totals.all;
         let settled = self.rollout.spec.is_ok()
             && !has_selection_problem(self.rollout)
@@ -149,14 +139,44 @@ impl AssessedFleet<'_> {
         })
     }
 
-    /// Questions to clusters, and whether there are more of them than one plan asks: then no cluster starts before these are asked, too. A
-    /// cluster that starts with this plan is not asked: its answer would come too late, and nobody waits for it.
+    /// Which clusters get slots. Where answers are required none starts before all have been asked once, whether they could be or not.
+    pub(crate) fn fill(
+        &self,
+        halt: Option<&Halt>,
+        now: Timestamp,
+        is_taken: &dyn Fn(&ClusterName) -> bool,
+    ) -> Filled {
+        let mut filled = fill_slots(self.rollout, self.totals, halt, now, is_taken);
+        let spec = self.rollout.spec.as_ref();
+        let is_required = spec.is_ok_and(|spec| spec.pre_checks.mode == PreChecksMode::Require);
+        if is_required && self.never_asked().nth(ASKED_AT_ONCE).is_some() {
+            filled.starts.clear();
+        }
+        filled
+    }
+
+    /// Clusters that are to be asked, and that nobody has tried to ask yet.
+    fn never_asked(&self) -> impl Iterator<Item = &ClusterName> {
+        self.totals.to_ask.iter().filter(|name| !self.was_asked(name))
+    }
+
+    fn was_asked(&self, name: &ClusterName) -> bool {
+        let row = self.rows.get(name);
+        row.is_some_and(|row| row.pre_checks.is_some() || row.pre_check_write.is_some())
+    }
+
+    /// Questions to clusters, first to those that were never asked, and whether there are more of them than one plan asks. A cluster that
+    /// starts with this plan is not asked: its answer would come too late, and nobody waits for it.
     fn asks(&self, filled: &Filled, frozen: bool, now: Timestamp) -> (Vec<Action>, bool) {
         if frozen || has_selection_problem(self.rollout) {
             return (Vec::new(), false);
         }
         let starts: BTreeSet<&ClusterName> = filled.starts.iter().collect();
-        let asked = self.totals.to_ask.iter().filter(|name| !starts.contains(name));
+        let again = self.totals.to_ask.iter().filter(|name| self.was_asked(name));
+        let asked = self
+            .never_asked()
+            .chain(again)
+            .filter(|name| !starts.contains(name));
         let mut asks = asked.filter_map(|name| self.cluster(name, now)?.pre_check_ask());
         let first = asks.by_ref().take(ASKED_AT_ONCE);
         let first = first.map(|ask| Action::AskPreChecks(Box::new(ask))).collect();

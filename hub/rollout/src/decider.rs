@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::assess::{Assessment, ClusterPreChecks, ClusterView, Context, assess};
 use crate::decide::{AssessedFleet, is_frozen};
-use crate::slots::{fill_slots, halt};
+use crate::slots::halt;
 use crate::totals::Totals;
 use crate::{ClusterRow, ClusterStatus, Observed, Plan, Report, Rollout};
 
@@ -127,7 +127,7 @@ impl Decider {
             return Vec::new();
         }
         let halt = halt(&self.rollout, &self.totals, now);
-        fill_slots(&self.rollout, &self.totals, halt.as_ref(), now, is_taken).starts
+        self.fleet().fill(halt.as_ref(), now, is_taken).starts
     }
 
     /// What every cluster that takes part has answered before it starts.
@@ -153,7 +153,7 @@ impl Decider {
     ) -> impl Iterator<Item = (&ClusterName, ClusterStatus)> {
         let fleet = self.fleet();
         let halt = report.halt.as_ref();
-        let filled = fill_slots(&self.rollout, &self.totals, halt, now, &|_| false);
+        let filled = fleet.fill(halt, now, &|_| false);
         let names = self.assessments.keys();
         names.filter_map(move |name| Some((name, fleet.resolved(name, report, &filled, now)?)))
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use drydock_objects::{Planned, RefusedAction};
-use drydock_rollout::{Action, RefusalCause, Transition, transition};
+use drydock_rollout::{Action, RefusalCause, Transition, UpgradeKey, transition};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
@@ -15,8 +15,8 @@ use super::{Context, announce};
 
 /// Writes under way at once for one upgrade.
 const WRITES_AT_ONCE: usize = 16;
-/// So long writes of one plan begin. The others are decided again: meanwhile windows close, and selections, answers and acceptances change.
-const PLAN_LASTS: Duration = Duration::from_secs(2);
+/// So long clusters start by a decision. The others are decided again: meanwhile windows close, and selections, answers and acceptances change.
+const DECISION_LASTS: Duration = Duration::from_secs(2);
 /// Records of an upgrade are written at most once in this time.
 const RECORDS: Duration = Duration::from_secs(1);
 
@@ -29,18 +29,43 @@ pub(super) struct Acted {
     pub wait: Option<Duration>,
 }
 
-/// Carries out the actions of a plan, for as long as it is what would be decided. However slow the API server is, the first writes of it
-/// begin, so that each look at an upgrade leads on.
-pub(super) async fn act(context: &Context, planned: &Planned) -> Acted {
-    let began = Instant::now();
-    let is_current = || context.cache.fleet().is_current(planned);
-    if !is_current() {
-        abandon(context, planned, planned.plan.actions.iter());
-        return Acted {
-            error: None,
-            wait: Some(Duration::ZERO),
-        };
+/// A plan, and when it was decided.
+pub(super) struct Decision {
+    pub planned: Planned,
+    at: Instant,
+}
+
+impl Decision {
+    /// What is decided about an upgrade; `None` if it is gone.
+    pub fn about(context: &Context, key: &UpgradeKey) -> Option<Self> {
+        let at = Instant::now();
+        let planned = context.cache.fleet().plan(key, context.clock.now())?;
+        Some(Self { planned, at })
     }
+
+    /// Whether the same would be decided, as far as that is seen without deciding: nobody has edited, paused or deleted the upgrade since.
+    fn is_current(&self, context: &Context) -> bool {
+        context.cache.fleet().is_current(&self.planned)
+    }
+
+    /// Whether clusters may start by it.
+    fn is_new(&self) -> bool {
+        self.at.elapsed() < DECISION_LASTS
+    }
+
+    /// The same, or what is decided now where it has taken long since: nothing of the earlier one is carried out then.
+    pub fn renewed(self, context: &Context) -> Option<Self> {
+        if self.is_new() && self.is_current(context) {
+            return Some(self);
+        }
+        abandon(context, &self.planned, self.planned.plan.actions.iter());
+        Self::about(context, &self.planned.rollout.upgrade.key)
+    }
+}
+
+/// Carries out a decision, for as long as it is what would be decided.
+pub(super) async fn act(context: &Context, decision: &Decision) -> Acted {
+    let planned = &decision.planned;
     let wait = records_wait(context, planned);
     let writer = Writer { context, planned };
     let all = planned.plan.actions.iter().zip(&planned.transitions);
@@ -52,17 +77,18 @@ pub(super) async fn act(context: &Context, planned: &Planned) -> Acted {
         .collect();
     let mut acted = Acted { error: None, wait };
     while let Some((action, transitions, outcome)) = under_way.next().await {
-        let next = waiting.next();
-        if next.is_some() && !(began.elapsed() < PLAN_LASTS && is_current()) {
-            let rest = next.into_iter().chain(waiting.by_ref());
-            abandon(context, planned, rest.map(|(action, _)| action));
-            acted.wait = Some(Duration::ZERO);
-        } else {
-            under_way.extend(next.map(|(action, transitions)| attempt(&writer, action, transitions)));
-        }
         if let Some(error) = settle(context, planned, action, transitions, outcome) {
             tracing::debug!(error = &error as &dyn std::error::Error, "a write failed");
             acted.error.get_or_insert(error);
+        }
+        for (action, transitions) in waiting.by_ref() {
+            let is_current = decision.is_current(context);
+            if is_current && (decision.is_new() || action.starts().is_none()) {
+                under_way.push(attempt(&writer, action, transitions));
+                break;
+            }
+            abandon(context, planned, std::iter::once(action));
+            acted.wait = Some(Duration::ZERO);
         }
     }
     acted

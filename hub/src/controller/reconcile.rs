@@ -9,7 +9,7 @@ use kube::runtime::controller::Action;
 use thiserror::Error;
 
 use super::acceptance::commit_endings;
-use super::act::{Acted, abandon, act};
+use super::act::{Acted, Decision, abandon, act};
 use super::forecast::{self, Renewed};
 use super::write::WriteError;
 use super::{CATCH_UP, Context, announce};
@@ -80,23 +80,21 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
         return Ok(Action::requeue(CATCH_UP));
     }
     let now = context.clock.now();
-    let planned = context.cache.fleet().plan(key, now);
-    let Some(planned) = planned else {
+    let Some(decision) = Decision::about(context, key) else {
         context.metrics.forget(key);
         return Ok(Action::await_change());
     };
-    if !planned.violations.is_empty() {
-        return Err(ReconcileError::Invariant(planned.violations));
-    }
+    let decision = check(decision)?;
+    let planned = &decision.planned;
     let Renewed {
         forecast,
         wait: renewal,
-    } = forecast::renew(context, &planned, now).await;
-    context.metrics.observed(&planned, forecast.as_ref());
-    let status = match announce::commit_status(context, &planned, forecast, now).await {
+    } = forecast::renew(context, planned, now).await;
+    context.metrics.observed(planned, forecast.as_ref());
+    let status = match announce::commit_status(context, planned, forecast, now).await {
         Ok(status) => status,
         Err(source) => {
-            abandon(context, &planned, planned.plan.actions.iter());
+            abandon(context, planned, planned.plan.actions.iter());
             context.forecasts.forget(key);
             return Err(ReconcileError::Status {
                 upgrade: key.clone(),
@@ -105,11 +103,16 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
         }
     };
     let ended = commit_endings(context, key).await;
-    let Acted { error, wait } = act(context, &planned).await;
+    let Some(decision) = decision.renewed(context) else {
+        return Ok(Action::await_change());
+    };
+    let decision = check(decision)?;
+    let planned = &decision.planned;
+    let Acted { error, wait } = act(context, &decision).await;
     if let Some(error) = error {
         return Err(error.into());
     }
-    let recorded = forecast::put_on_record(context, &planned, &status).await;
+    let recorded = forecast::put_on_record(context, planned, &status).await;
     recorded.map_err(|source| ReconcileError::ForecastRecord {
         upgrade: key.clone(),
         source: Box::new(source),
@@ -120,6 +123,14 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
     })?;
     let wait = wait.into_iter().chain(renewal).min();
     Ok(next_look(&planned.plan, wait, now))
+}
+
+/// The decision, if it breaks no rule.
+fn check(decision: Decision) -> Result<Decision, ReconcileError> {
+    if decision.planned.violations.is_empty() {
+        return Ok(decision);
+    }
+    Err(ReconcileError::Invariant(decision.planned.violations))
 }
 
 /// The next deadline, or sooner if something waits for its turn to be written.

@@ -48,7 +48,7 @@ function field(value: string | number | boolean | undefined): string {
  * or lines in the spreadsheets of other countries, which do not heed a quote within their cell. Wide signs count as narrow ones.
  */
 function inert(text: string): string {
-  return text.replace(/(^|[;\t\n\r])(?=\s*[=+\-@＝＋－＠])/g, "$1'").replace(/^(?=\t)/, "'");
+  return text.replace(/(^|[;\t\n\r])(?=[\s"]*[=+\-@＝＋－＠])/g, "$1'").replace(/^(?=\t)/, "'");
 }
 
 /** Lets the browser save a text as a file. */

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, type Change, type Done, type Preview, type Writing } from '../api/client';
-import { ActionDialog } from '../ui/action-dialog';
+import { ActionDialog, isUnknown } from '../ui/action-dialog';
 import { Alert, Spinner, Text } from '../ui/parts';
 import { useFleet, useStatus } from '../ui/use-app';
 import { clusters, count } from '../words/text';
@@ -20,12 +20,14 @@ interface Asked {
   /** Whether there is a forecast of this very text. */
   forecast: boolean;
   onClose: () => void;
+  /** It is sent to be applied, or has been refused. */
+  onSent: (sent: boolean) => void;
   onDone: (done: Done) => void;
 }
 
 type Tried = { is: 'busy' } | { is: 'refused'; why: string; ofOthers: boolean } | { is: 'known'; preview: Preview };
 
-export function ApplyDialog({ yaml, which, opened, forecast, onClose, onDone }: Asked) {
+export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, onDone }: Asked) {
   const [takeOver, setTakeOver] = useState(false);
   const [ofOthers, setOfOthers] = useState(false);
   const [tried, setTried] = useState<Tried>({ is: 'busy' });
@@ -45,7 +47,15 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onDone }: 
     return () => stop.abort();
   }, [takeOver]);
   const preview = tried.is === 'known' ? tried.preview : undefined;
-  const send = () => api.apply({ ...writing, seen: preview?.seen ?? '' });
+  const send = async () => {
+    onSent(true);
+    try {
+      return await api.apply({ ...writing, seen: preview?.seen ?? '' });
+    } catch (cause) {
+      if (!isUnknown(cause)) onSent(false);
+      throw cause;
+    }
+  };
   return (
     <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview} send={send} onClose={onClose} onDone={onDone}>
       {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
@@ -143,7 +153,7 @@ function Differences({ title, changes, more }: { title: string; changes: Change[
         {changes.map(({ field, before, after }, i) => (
           <tr key={i}>
             <th scope="row">
-              <Text of={field} limit={400} />
+              <Text of={field} limit={1100} />
             </th>
             <td>{before === undefined ? <Absent /> : <Text of={before} limit={1100} />}</td>
             <td>{after === undefined ? <Absent /> : <Text of={after} limit={1100} />}</td>

@@ -10,6 +10,8 @@ export interface Draft {
   comparing: boolean;
   /** The edition of the upgrade that is edited; none for a text of one's own. */
   edition?: string;
+  /** It is being applied, and no answer has come. */
+  sent?: boolean;
 }
 
 export const EMPTY: Draft = { original: '', yaml: '', compare: '', comparing: false };

@@ -54,11 +54,17 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     set({ is: 'none' });
   };
   // What is read now may have been changed by somebody since it was written: only what was written has been seen here.
-  const applied = (text: string) => ({ edition }: Done) => change(edition === undefined ? { original: text } : { original: text, edition });
+  const applied = (text: string) => ({ edition }: Done) => remember({ original: text, sent: false, ...(edition !== undefined && { edition }) });
+  // The page may have been left before the answer comes.
+  const remember = (part: Partial<Draft>) => {
+    change(part);
+    const kept = draftOf(upgrade);
+    if (kept) keepDraft(upgrade, { ...kept, ...part });
+  };
   const apply = (text: string, which: Which) => {
     const known = result.is === 'done' && (which === 'second' ? result.compare : result.yaml) === text;
     const opened = draft.edition === undefined ? undefined : { upgrade, edition: draft.edition };
-    showDialog((close) => <ApplyDialog yaml={text} which={which} opened={opened} forecast={known} onClose={close} onDone={applied(text)} />);
+    showDialog((close) => <ApplyDialog yaml={text} which={which} opened={opened} forecast={known} onClose={close} onSent={(sent) => remember({ sent })} onDone={applied(text)} />);
   };
   const isEmpty = (text: string) => text.trim() === '';
   const canApply = app.session?.readOnly === false;
@@ -71,7 +77,8 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
       {error && <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>{error}</Alert>}
       {isKept && (
         <Alert kind="info" title="This is the text as you left it.">
-          It has not been applied. <Button kind="link" small onClick={discard}>{upgrade ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>
+          {draft.sent ? 'It was being applied when you left it: see whether that was done before you apply it again.' : 'It has not been applied.'}{' '}
+          <Button kind="link" small onClick={discard}>{upgrade ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>
         </Alert>
       )}
       <div class={comparing ? 'editors two' : 'editors'}>

@@ -75,7 +75,7 @@ export function ActionDialog(props: {
 }
 
 /** Whether what was asked for may have been done: no answer has come, or none of the server itself, and it had begun. */
-function isUnknown(cause: unknown): boolean {
+export function isUnknown(cause: unknown): boolean {
   if (cause instanceof ApiError && cause.reason === 'NothingWritten') return false;
   return !(cause instanceof ApiError) || cause.status === 0 || cause.status >= 500;
 }

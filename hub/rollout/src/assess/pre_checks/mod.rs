@@ -43,6 +43,12 @@ impl ClusterView<'_> {
             }
             None => {}
         }
+        if let Some(of_another) = self
+            .asked_before_it_joined()
+            .filter(|_| self.may_write_pre_checks())
+        {
+            assessment.pre_checks = Some(PreCheckStep::Delete(of_another.uid.clone()));
+        }
         assessment.is_unasked = self.is_unasked(assessment);
     }
 
@@ -113,15 +119,12 @@ impl ClusterView<'_> {
         }
     }
 
-    /// The work that has asked this question of this cluster: one that has joined since under the same name is another.
+    /// The work that has asked this question.
     fn answered(&self, question: &PreCheckQuestion) -> Option<&PreCheckWork> {
-        let joined = self.row.facts.as_ref().and_then(|facts| facts.created);
         let asks = |work: &&PreCheckWork| {
-            let asked = work.question.as_ref();
-            asked.is_some_and(|asked| {
-                let is_of_it = joined.is_none_or(|joined| asked.asked_at >= joined);
-                is_of_it && asked.is_same(question)
-            })
+            work.question
+                .as_ref()
+                .is_some_and(|asked| asked.is_same(question))
         };
         self.own_pre_checks().filter(asks)
     }
@@ -213,16 +216,29 @@ impl ClusterView<'_> {
         })
     }
 
-    /// This upgrade's work, if it is not being deleted.
+    /// This upgrade's work, if it is not being deleted, and has asked this cluster.
     fn own_pre_checks(&self) -> Option<&PreCheckWork> {
-        let work = self.row.pre_checks.as_deref()?;
-        (work.owner.uid == self.context.upgrade.uid && !work.deleting).then_some(work)
+        let work = self.present_pre_checks()?;
+        let is_of_another = self.asked_before_it_joined().is_some();
+        (work.owner.uid == self.context.upgrade.uid && !is_of_another).then_some(work)
     }
 
-    /// Whether the cluster may be asked now: not while the work by which it was asked is being deleted.
+    /// A work that has asked the cluster that had the name before this one joined: what it says is about that one, also when it asks anew.
+    fn asked_before_it_joined(&self) -> Option<&PreCheckWork> {
+        let joined = self.row.facts.as_ref().and_then(|facts| facts.created)?;
+        let work = self.present_pre_checks()?;
+        let asked = work.question.as_ref();
+        asked.is_some_and(|asked| asked.asked_at < joined).then_some(work)
+    }
+
+    fn present_pre_checks(&self) -> Option<&PreCheckWork> {
+        self.row.pre_checks.as_deref().filter(|work| !work.deleting)
+    }
+
+    /// Whether the cluster may be asked now: not while the work by which it was asked before is being deleted, or is to be.
     fn may_ask(&self) -> bool {
         let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
-        !is_leaving && self.may_write_pre_checks()
+        !is_leaving && self.asked_before_it_joined().is_none() && self.may_write_pre_checks()
     }
 
     /// Whether the work may be written now: not while an earlier write has not come back.
