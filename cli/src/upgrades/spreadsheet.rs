@@ -95,14 +95,15 @@ pub fn csv(attempts: &[Attempt]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// A text that a spreadsheet does not take for a formula: not at its beginning, also after blanks, nor after what separates cells in the
-/// spreadsheets of other countries. Wide signs count as narrow ones.
+/// A text that a spreadsheet does not take for a formula: not at its beginning, also after blanks and quotes, nor after what separates cells in
+/// the spreadsheets of other countries. Wide signs count as narrow ones.
 fn inert(text: &str) -> String {
     const SIGNS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     let mut inert = String::with_capacity(text.len());
     let mut begins_cell = true;
     for (place, char) in text.char_indices() {
-        let is_formula = || text[place..].trim_start().starts_with(SIGNS);
+        let is_before = |sign: char| sign.is_whitespace() || sign == '"';
+        let is_formula = || text[place..].trim_start_matches(is_before).starts_with(SIGNS);
         if begins_cell && (is_formula() || place == 0 && matches!(char, '\t' | '\r')) {
             inert.push('\'');
         }
@@ -125,6 +126,7 @@ mod tests {
             (" \u{a0}@x", "' \u{a0}@x"),
             ("a;=1; +2", "a;'=1;' +2"),
             ("＝1", "'＝1"),
+            ("x;\"=1", "x;'\"=1"),
             ("a-b = c", "a-b = c"),
             ("", ""),
         ] {

@@ -16,9 +16,6 @@ pub async fn set_paused(
     upgrade: &ManagedClustersUpgrade,
     paused: bool,
 ) -> Result<bool, EditError> {
-    if upgrade.spec.paused.unwrap_or(false) == paused {
-        return Ok(false);
-    }
     if upgrade.metadata.deletion_timestamp.is_some() {
         let key = format!(
             "{}/{}",
@@ -26,6 +23,9 @@ pub async fn set_paused(
             upgrade.name_any()
         );
         return Err(EditError::BeingDeleted(key));
+    }
+    if upgrade.spec.paused.unwrap_or(false) == paused {
+        return Ok(false);
     }
     // One of the same name that has come since is another.
     let patch = Patch::Merge(json!({"metadata": {"uid": upgrade.uid()}, "spec": {"paused": paused}}));

@@ -97,7 +97,7 @@ impl AssessedFleet<'_> {
         Some(ClusterView::new(self.context, name, self.rows.get(name)?, now))
     }
 
-    /// What is to be done, in this order: what starts is decided by what holds now, and questions may take long.
+    /// What is to be done, in this order: questions may take long, and nothing waits for them.
     fn actions(&self, filled: &Filled, asks: Vec<Action>, frozen: bool, now: Timestamp) -> Vec<Action> {
         let mut actions = own_placement(self.rollout);
         let acting = self.totals.acting.iter().chain(&filled.continues);
@@ -149,7 +149,7 @@ impl AssessedFleet<'_> {
         let mut filled = fill_slots(self.rollout, self.totals, halt, now, is_taken);
         let spec = self.rollout.spec.as_ref();
         let is_required = spec.is_ok_and(|spec| spec.pre_checks.mode == PreChecksMode::Require);
-        if is_required && self.never_asked().nth(ASKED_AT_ONCE).is_some() {
+        if is_required && self.never_asked().next().is_some() {
             filled.starts.clear();
         }
         filled

@@ -220,6 +220,12 @@ impl Action {
         }
     }
 
+    /// Whether something begins on a cluster with this action: it starts, continues, or is asked for the target. That must not be done by what
+    /// held some time ago.
+    pub fn begins(&self) -> bool {
+        matches!(self, Self::EnforceWork { .. } | Self::SetChannel { .. }) || self.starts().is_some()
+    }
+
     /// The work that is changed or deleted, as it was observed.
     pub fn work_uid(&self) -> Option<&Uid> {
         match self {

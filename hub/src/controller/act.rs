@@ -15,8 +15,8 @@ use super::{Context, announce};
 
 /// Writes under way at once for one upgrade.
 const WRITES_AT_ONCE: usize = 16;
-/// So long clusters start by a decision. The others are decided again: meanwhile windows close, and selections, answers and acceptances change.
-const DECISION_LASTS: Duration = Duration::from_secs(2);
+/// So long a decision holds: meanwhile windows close, and selections, answers and acceptances change.
+const DECISION_LASTS: Duration = Duration::from_secs(5);
 /// Records of an upgrade are written at most once in this time.
 const RECORDS: Duration = Duration::from_secs(1);
 
@@ -48,50 +48,59 @@ impl Decision {
         context.cache.fleet().is_current(&self.planned)
     }
 
-    /// Whether clusters may start by it.
+    /// Whether it was decided just now.
     fn is_new(&self) -> bool {
         self.at.elapsed() < DECISION_LASTS
     }
 
-    /// The same, or what is decided now where it has taken long since: nothing of the earlier one is carried out then.
+    /// Whether it may still be carried out.
+    pub fn holds(&self, context: &Context) -> bool {
+        self.is_new() && self.is_current(context)
+    }
+
+    /// What is decided now. Nothing of the earlier decision is carried out.
     pub fn renewed(self, context: &Context) -> Option<Self> {
-        if self.is_new() && self.is_current(context) {
-            return Some(self);
-        }
         abandon(context, &self.planned, self.planned.plan.actions.iter());
         Self::about(context, &self.planned.rollout.upgrade.key)
     }
+
+    /// Whether an action may be begun. However slow the API server is, each look at an upgrade leads on: the first ones are, if nothing begins
+    /// on a cluster with them.
+    fn allows(&self, context: &Context, action: &Action, is_first: bool) -> bool {
+        let is_in_time = self.is_new() || (is_first && !action.begins());
+        is_in_time && self.is_current(context)
+    }
 }
 
-/// Carries out a decision, for as long as it is what would be decided.
+/// Carries out a decision, for as long as it is what would be decided; what is left is decided again.
 pub(super) async fn act(context: &Context, decision: &Decision) -> Acted {
     let planned = &decision.planned;
     let wait = records_wait(context, planned);
     let writer = Writer { context, planned };
     let all = planned.plan.actions.iter().zip(&planned.transitions);
-    let mut waiting = all.filter(|(action, _)| wait.is_none() || !is_record(action));
-    let mut under_way: FuturesUnordered<_> = waiting
-        .by_ref()
-        .take(WRITES_AT_ONCE)
-        .map(|(action, transitions)| attempt(&writer, action, transitions))
-        .collect();
+    let waiting = all.filter(|(action, _)| wait.is_none() || !is_record(action));
+    let mut waiting = waiting.enumerate();
+    let mut under_way = FuturesUnordered::new();
     let mut acted = Acted { error: None, wait };
-    while let Some((action, transitions, outcome)) = under_way.next().await {
+    loop {
+        while under_way.len() < WRITES_AT_ONCE
+            && let Some((place, (action, transitions))) = waiting.next()
+        {
+            if decision.allows(context, action, place < WRITES_AT_ONCE) {
+                under_way.push(attempt(&writer, action, transitions));
+            } else {
+                abandon(context, planned, std::iter::once(action));
+                acted.wait = Some(Duration::ZERO);
+            }
+        }
+        let Some((action, transitions, outcome)) = under_way.next().await else {
+            return acted;
+        };
         if let Some(error) = settle(context, planned, action, transitions, outcome) {
             tracing::debug!(error = &error as &dyn std::error::Error, "a write failed");
             acted.error.get_or_insert(error);
         }
-        for (action, transitions) in waiting.by_ref() {
-            let is_current = decision.is_current(context);
-            if is_current && (decision.is_new() || action.starts().is_none()) {
-                under_way.push(attempt(&writer, action, transitions));
-                break;
-            }
-            abandon(context, planned, std::iter::once(action));
-            acted.wait = Some(Duration::ZERO);
-        }
     }
-    acted
 }
 
 /// These actions are not carried out: what was reserved for them is free again.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgradeStatus};
 use drydock_rollout::{Plan, UpgradeKey, Violation};
 use drydock_runtime::panics::Panicked;
 use jiff::Timestamp;
@@ -79,34 +80,20 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
     if !context.readiness.is_ready() {
         return Ok(Action::requeue(CATCH_UP));
     }
+    let ended = commit_endings(context, key).await;
     let now = context.clock.now();
     let Some(decision) = Decision::about(context, key) else {
         context.metrics.forget(key);
         return Ok(Action::await_change());
     };
     let decision = check(decision)?;
-    let planned = &decision.planned;
     let Renewed {
         forecast,
         wait: renewal,
-    } = forecast::renew(context, planned, now).await;
-    context.metrics.observed(planned, forecast.as_ref());
-    let status = match announce::commit_status(context, planned, forecast, now).await {
-        Ok(status) => status,
-        Err(source) => {
-            abandon(context, planned, planned.plan.actions.iter());
-            context.forecasts.forget(key);
-            return Err(ReconcileError::Status {
-                upgrade: key.clone(),
-                source: Box::new(source),
-            });
-        }
-    };
-    let ended = commit_endings(context, key).await;
-    let Some(decision) = decision.renewed(context) else {
+    } = forecast::renew(context, &decision.planned, now).await;
+    let Some((decision, status)) = Box::pin(committed(context, decision, forecast)).await? else {
         return Ok(Action::await_change());
     };
-    let decision = check(decision)?;
     let planned = &decision.planned;
     let Acted { error, wait } = act(context, &decision).await;
     if let Some(error) = error {
@@ -123,6 +110,45 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
     })?;
     let wait = wait.into_iter().chain(renewal).min();
     Ok(next_look(&planned.plan, wait, now))
+}
+
+/// How often a decision is renewed because its status took long to be written.
+const RENEWALS: usize = 2;
+
+/// The decision whose status is written, and that status; `None` if the upgrade is gone. Where that has taken long, or somebody has edited the
+/// upgrade meanwhile, it is decided again, with a status of its own: nothing may be done before that is written.
+async fn committed(
+    context: &Context,
+    mut decision: Decision,
+    forecast: Option<ForecastStatus>,
+) -> Result<Option<(Decision, ManagedClustersUpgradeStatus)>, ReconcileError> {
+    let mut renewals = 0;
+    loop {
+        let planned = &decision.planned;
+        let key = &planned.rollout.upgrade.key;
+        context.metrics.observed(planned, forecast.as_ref());
+        let now = context.clock.now();
+        let written = announce::commit_status(context, planned, forecast.clone(), now).await;
+        let status = match written {
+            Ok(status) => status,
+            Err(source) => {
+                abandon(context, planned, planned.plan.actions.iter());
+                context.forecasts.forget(key);
+                return Err(ReconcileError::Status {
+                    upgrade: key.clone(),
+                    source: Box::new(source),
+                });
+            }
+        };
+        if renewals == RENEWALS || decision.holds(context) {
+            return Ok(Some((decision, status)));
+        }
+        renewals += 1;
+        let Some(renewed) = decision.renewed(context) else {
+            return Ok(None);
+        };
+        decision = check(renewed)?;
+    }
 }
 
 /// The decision, if it breaks no rule.

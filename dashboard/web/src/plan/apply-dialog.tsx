@@ -69,6 +69,7 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
         )}
         {preview && <What preview={preview} />}
       </div>
+      {preview && <How preview={preview} />}
       {ofOthers && (
         <label class="field">
           <span>
@@ -89,27 +90,34 @@ function refusal(cause: unknown): Tried & { is: 'refused' } {
 }
 
 function What({ preview }: { preview: Preview }) {
-  const { key, edits, target, targetBefore, allOperators, changes, more } = preview;
+  const { key, target, targetBefore, allOperators } = preview;
   const isNew = targetBefore === undefined;
   const changesTarget = !isNew && target !== targetBefore;
   return (
+    <p>
+      {isNew ? 'It creates ' : 'It changes '}
+      <strong>
+        <Text of={key} limit={320} />
+      </strong>
+      {isNew && target !== '' && <> to <Text of={target} limit={1500} /></>}
+      {isNew ? ': no upgrade of this name is there.' : <AsItIs upgrade={key} />}{' '}
+      {!isNew && !changesTarget && (target === '' ? 'It has no target.' : <>Its target stays <Text of={target} limit={1500} />.</>)}
+      {changesTarget && (
+        <>
+          Its target is {targetBefore === '' ? 'none' : <Text of={targetBefore} limit={1500} />} now, and becomes{' '}
+          {target === '' ? 'none' : <Text of={target} limit={1500} />}.
+        </>
+      )}
+      {allOperators && ' It approves the upgrades of all operators on its clusters.'}
+    </p>
+  );
+}
+
+/** Each field that becomes different, and how it is written: too much to be read out at once. */
+function How({ preview: { edits, targetBefore, changes, more } }: { preview: Preview }) {
+  const isNew = targetBefore === undefined;
+  return (
     <>
-      <p>
-        {isNew ? 'It creates ' : 'It changes '}
-        <strong>
-          <Text of={key} limit={320} />
-        </strong>
-        {isNew && target !== '' && <> to <Text of={target} limit={1500} /></>}
-        {isNew ? ': no upgrade of this name is there.' : <AsItIs upgrade={key} />}{' '}
-        {!isNew && !changesTarget && (target === '' ? 'It has no target.' : <>Its target stays <Text of={target} limit={1500} />.</>)}
-        {changesTarget && (
-          <>
-            Its target is {targetBefore === '' ? 'none' : <Text of={targetBefore} limit={1500} />} now, and becomes{' '}
-            {target === '' ? 'none' : <Text of={target} limit={1500} />}.
-          </>
-        )}
-        {allOperators && ' It approves the upgrades of all operators on its clusters.'}
-      </p>
       <Differences title={isNew ? 'What it says' : 'What becomes different'} changes={changes} more={more} />
       <p>
         It is written to the hub with your own rights, as <code>{edits ? 'kubectl edit' : 'kubectl apply --server-side'}</code> does.{' '}
@@ -155,8 +163,8 @@ function Differences({ title, changes, more }: { title: string; changes: Change[
             <th scope="row">
               <Text of={field} limit={1100} />
             </th>
-            <td>{before === undefined ? <Absent /> : <Text of={before} limit={1100} />}</td>
-            <td>{after === undefined ? <Absent /> : <Text of={after} limit={1100} />}</td>
+            <td>{before === undefined ? <Absent /> : <Text of={before} limit={2200} />}</td>
+            <td>{after === undefined ? <Absent /> : <Text of={after} limit={2200} />}</td>
           </tr>
         ))}
         {more > 0 && (

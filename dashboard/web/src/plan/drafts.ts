@@ -10,8 +10,26 @@ export interface Draft {
   comparing: boolean;
   /** The edition of the upgrade that is edited; none for a text of one's own. */
   edition?: string;
-  /** It is being applied, and no answer has come. */
+  /** A text of it was sent to be applied, and no answer has come. */
   sent?: boolean;
+}
+
+/** What the answer to a text that was sent makes of its draft. */
+export type Answer = Pick<Draft, 'sent'> & Partial<Pick<Draft, 'original' | 'edition'>>;
+
+const listeners = new Set<(upgrade: string, answer: Answer) => void>();
+
+/** Calls back when an answer comes, whoever has sent the text: the page may have been left and opened again since. */
+export function onAnswer(listener: (upgrade: string, answer: Answer) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** An answer has come. A draft that was discarded since has begun anew. */
+export function answered(upgrade: string, answer: Answer): void {
+  const kept = drafts.get(upgrade);
+  if (kept?.sent) keepDraft(upgrade, { ...kept, ...answer });
+  listeners.forEach((listener) => listener(upgrade, answer));
 }
 
 export const EMPTY: Draft = { original: '', yaml: '', compare: '', comparing: false };

