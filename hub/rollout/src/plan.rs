@@ -220,10 +220,11 @@ impl Action {
         }
     }
 
-    /// Whether something begins on a cluster with this action: it starts, continues, or is asked for the target. That must not be done by what
-    /// held some time ago.
+    /// Whether something begins on a cluster with this action: it starts, also by the deletion of what was there before, continues, or is asked
+    /// for the target. That must not be done before a status says so.
     pub fn begins(&self) -> bool {
-        matches!(self, Self::EnforceWork { .. } | Self::SetChannel { .. }) || self.starts().is_some()
+        let is_asked = matches!(self, Self::EnforceWork { .. } | Self::SetChannel { .. });
+        is_asked || matches!(self, Self::DeleteWork { .. }) || self.starts().is_some()
     }
 
     /// The work that is changed or deleted, as it was observed.

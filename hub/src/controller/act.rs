@@ -1,10 +1,11 @@
 //! Carrying out a plan, some writes at once: it is safe whichever of them succeed. The outcome of each is reported to the
 //! cache and to the users.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use drydock_objects::{Planned, RefusedAction};
-use drydock_rollout::{Action, RefusalCause, Transition, UpgradeKey, transition};
+use drydock_rollout::{Action, ClusterName, RefusalCause, Transition, UpgradeKey, transition};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
@@ -29,10 +30,15 @@ pub(super) struct Acted {
     pub wait: Option<Duration>,
 }
 
+/// What begins on which cluster by an action.
+type Beginning = (std::mem::Discriminant<Action>, ClusterName);
+
 /// A plan, and when it was decided.
 pub(super) struct Decision {
     pub planned: Planned,
     at: Instant,
+    /// What may begin by it; anything, if that is not said.
+    announced: Option<HashSet<Beginning>>,
 }
 
 impl Decision {
@@ -40,36 +46,63 @@ impl Decision {
     pub fn about(context: &Context, key: &UpgradeKey) -> Option<Self> {
         let at = Instant::now();
         let planned = context.cache.fleet().plan(key, context.clock.now())?;
-        Some(Self { planned, at })
+        Some(Self {
+            planned,
+            at,
+            announced: None,
+        })
     }
 
-    /// Whether the same would be decided, as far as that is seen without deciding: nobody has edited, paused or deleted the upgrade since.
-    fn is_current(&self, context: &Context) -> bool {
-        context.cache.fleet().is_current(&self.planned)
-    }
-
-    /// Whether it was decided just now.
-    fn is_new(&self) -> bool {
-        self.at.elapsed() < DECISION_LASTS
-    }
-
-    /// Whether it may still be carried out.
+    /// Whether it may still be carried out: it was decided just now, and nobody has edited, paused or deleted the upgrade since.
     pub fn holds(&self, context: &Context) -> bool {
-        self.is_new() && self.is_current(context)
+        self.at.elapsed() < DECISION_LASTS && context.cache.fleet().is_current(&self.planned)
     }
 
-    /// What is decided now. Nothing of the earlier decision is carried out.
+    /// What is decided now. Nothing of the earlier decision is carried out; of what begins by the new one, that which the status of the earlier
+    /// one has announced.
     pub fn renewed(self, context: &Context) -> Option<Self> {
         abandon(context, &self.planned, self.planned.plan.actions.iter());
-        Self::about(context, &self.planned.rollout.upgrade.key)
+        let mut renewed = Self::about(context, &self.planned.rollout.upgrade.key)?;
+        let upgrade = |decision: &Self| {
+            let upgrade = &decision.planned.rollout.upgrade;
+            (upgrade.uid.clone(), upgrade.generation)
+        };
+        renewed.announced = Some(if upgrade(&renewed) == upgrade(&self) {
+            self.beginnings().collect()
+        } else {
+            HashSet::new()
+        });
+        Some(renewed)
     }
 
-    /// Whether an action may be begun. However slow the API server is, each look at an upgrade leads on: the first ones are, if nothing begins
-    /// on a cluster with them.
-    fn allows(&self, context: &Context, action: &Action, is_first: bool) -> bool {
-        let is_in_time = self.is_new() || (is_first && !action.begins());
-        is_in_time && self.is_current(context)
+    /// Whether all that begins by it is announced.
+    pub fn is_announced(&self) -> bool {
+        self.beginnings().all(|beginning| self.may_begin(&beginning))
     }
+
+    /// Its status has been written: it announces all that begins.
+    pub fn announce(&mut self) {
+        self.announced = None;
+    }
+
+    fn beginnings(&self) -> impl Iterator<Item = Beginning> {
+        self.planned.plan.actions.iter().filter_map(beginning)
+    }
+
+    fn may_begin(&self, beginning: &Beginning) -> bool {
+        self.announced
+            .as_ref()
+            .is_none_or(|announced| announced.contains(beginning))
+    }
+
+    fn allows(&self, context: &Context, action: &Action) -> bool {
+        self.holds(context) && beginning(action).is_none_or(|beginning| self.may_begin(&beginning))
+    }
+}
+
+fn beginning(action: &Action) -> Option<Beginning> {
+    let cluster = action.cluster().filter(|_| action.begins())?;
+    Some((std::mem::discriminant(action), cluster.clone()))
 }
 
 /// Carries out a decision, for as long as it is what would be decided; what is left is decided again.
@@ -78,15 +111,14 @@ pub(super) async fn act(context: &Context, decision: &Decision) -> Acted {
     let wait = records_wait(context, planned);
     let writer = Writer { context, planned };
     let all = planned.plan.actions.iter().zip(&planned.transitions);
-    let waiting = all.filter(|(action, _)| wait.is_none() || !is_record(action));
-    let mut waiting = waiting.enumerate();
+    let mut waiting = all.filter(|(action, _)| wait.is_none() || !is_record(action));
     let mut under_way = FuturesUnordered::new();
     let mut acted = Acted { error: None, wait };
     loop {
         while under_way.len() < WRITES_AT_ONCE
-            && let Some((place, (action, transitions))) = waiting.next()
+            && let Some((action, transitions)) = waiting.next()
         {
-            if decision.allows(context, action, place < WRITES_AT_ONCE) {
+            if decision.allows(context, action) {
                 under_way.push(attempt(&writer, action, transitions));
             } else {
                 abandon(context, planned, std::iter::once(action));
@@ -232,6 +264,11 @@ fn settle_pre_checks(
             None
         }
         WriteOutcome::Unknown(source) => {
+            noted(None, None);
+            Some(WriteError::of(action, source))
+        }
+        // Whoever says so may say so again: the cluster is asked later, and the others do not wait for it.
+        WriteOutcome::Conflict(source) if matches!(action, Action::AskPreChecks(_)) => {
             noted(None, None);
             Some(WriteError::of(action, source))
         }

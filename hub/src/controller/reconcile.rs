@@ -116,7 +116,8 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
 const RENEWALS: usize = 2;
 
 /// The decision whose status is written, and that status; `None` if the upgrade is gone. Where that has taken long, or somebody has edited the
-/// upgrade meanwhile, it is decided again, with a status of its own: nothing may be done before that is written.
+/// upgrade meanwhile, it is decided again, and what begins by that was announced by a status: by that of the decision before, or, unless
+/// statuses take long again and again, by one of its own.
 async fn committed(
     context: &Context,
     mut decision: Decision,
@@ -140,14 +141,18 @@ async fn committed(
                 });
             }
         };
-        if renewals == RENEWALS || decision.holds(context) {
+        decision.announce();
+        if decision.holds(context) {
             return Ok(Some((decision, status)));
         }
-        renewals += 1;
         let Some(renewed) = decision.renewed(context) else {
             return Ok(None);
         };
         decision = check(renewed)?;
+        if renewals == RENEWALS || decision.is_announced() {
+            return Ok(Some((decision, status)));
+        }
+        renewals += 1;
     }
 }
 

@@ -161,7 +161,7 @@ function Differences({ title, changes, more }: { title: string; changes: Change[
         {changes.map(({ field, before, after }, i) => (
           <tr key={i}>
             <th scope="row">
-              <Text of={field} limit={1100} />
+              <Text of={field} limit={2200} />
             </th>
             <td>{before === undefined ? <Absent /> : <Text of={before} limit={2200} />}</td>
             <td>{after === undefined ? <Absent /> : <Text of={after} limit={2200} />}</td>

@@ -10,26 +10,31 @@ export interface Draft {
   comparing: boolean;
   /** The edition of the upgrade that is edited; none for a text of one's own. */
   edition?: string;
-  /** A text of it was sent to be applied, and no answer has come. */
-  sent?: boolean;
+  /** The text of it that was sent last to be applied, while no answer has come. */
+  sent?: string;
 }
 
 /** What the answer to a text that was sent makes of its draft. */
-export type Answer = Pick<Draft, 'sent'> & Partial<Pick<Draft, 'original' | 'edition'>>;
+export type Answer = Partial<Pick<Draft, 'original' | 'edition'>>;
 
-const listeners = new Set<(upgrade: string, answer: Answer) => void>();
+const listeners = new Set<(upgrade: string, text: string, answer: Answer) => void>();
 
 /** Calls back when an answer comes, whoever has sent the text: the page may have been left and opened again since. */
-export function onAnswer(listener: (upgrade: string, answer: Answer) => void): () => void {
+export function onAnswer(listener: (upgrade: string, text: string, answer: Answer) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** An answer has come. A draft that was discarded since has begun anew. */
-export function answered(upgrade: string, answer: Answer): void {
+/** A draft after the answer to a text: as it was, if that was discarded since, or another text was sent. */
+export function withAnswer(draft: Draft, text: string, answer: Answer): Draft {
+  return draft.sent === text ? { ...draft, ...answer, sent: undefined } : draft;
+}
+
+/** The answer to a text has come. */
+export function answered(upgrade: string, text: string, answer: Answer): void {
   const kept = drafts.get(upgrade);
-  if (kept?.sent) keepDraft(upgrade, { ...kept, ...answer });
-  listeners.forEach((listener) => listener(upgrade, answer));
+  if (kept) keepDraft(upgrade, withAnswer(kept, text, answer));
+  listeners.forEach((listener) => listener(upgrade, text, answer));
 }
 
 export const EMPTY: Draft = { original: '', yaml: '', compare: '', comparing: false };

@@ -8,7 +8,7 @@ import { showDialog } from '../ui/dialog-host';
 import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { ApplyDialog, type Which } from './apply-dialog';
-import { answered, type Draft, draftOf, EMPTY, isChanged, keepDraft, onAnswer } from './drafts';
+import { answered, type Draft, draftOf, EMPTY, isChanged, keepDraft, onAnswer, withAnswer } from './drafts';
 
 const EXAMPLE = `apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: ManagedClustersUpgrade
@@ -27,7 +27,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
 
   useLayoutEffect(() => keepDraft(upgrade, draft), [upgrade, draft]);
-  useEffect(() => onAnswer((of, answer) => of === upgrade && setDraft((before) => (before.sent ? { ...before, ...answer } : before))), [upgrade]);
+  useEffect(() => onAnswer((of, text, answer) => of === upgrade && setDraft((before) => withAnswer(before, text, answer))), [upgrade]);
   useEffect(() => {
     if (!upgrade || isKept) return undefined;
     const stop = new AbortController();
@@ -55,12 +55,12 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     set({ is: 'none' });
   };
   // What is read now may have been changed by somebody since it was written: only what was written has been seen here.
-  const applied = (text: string) => ({ edition }: Done) => answered(upgrade, { original: text, sent: false, ...(edition !== undefined && { edition }) });
-  const sent = (is: boolean) => (is ? change({ sent: true }) : answered(upgrade, { sent: false }));
+  const applied = (text: string) => ({ edition }: Done) => answered(upgrade, text, { original: text, ...(edition !== undefined && { edition }) });
+  const sent = (text: string) => (is: boolean) => (is ? change({ sent: text }) : answered(upgrade, text, {}));
   const apply = (text: string, which: Which) => {
     const known = result.is === 'done' && (which === 'second' ? result.compare : result.yaml) === text;
     const opened = draft.edition === undefined ? undefined : { upgrade, edition: draft.edition };
-    showDialog((close) => <ApplyDialog yaml={text} which={which} opened={opened} forecast={known} onClose={close} onSent={sent} onDone={applied(text)} />);
+    showDialog((close) => <ApplyDialog yaml={text} which={which} opened={opened} forecast={known} onClose={close} onSent={sent(text)} onDone={applied(text)} />);
   };
   const isEmpty = (text: string) => text.trim() === '';
   const canApply = app.session?.readOnly === false;
@@ -73,7 +73,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
       {error && <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>{error}</Alert>}
       {isKept && isChanged(draft) && (
         <Alert kind="info" title="This is the text as you left it.">
-          {draft.sent
+          {draft.sent !== undefined
             ? 'A text of it was sent to be applied, and no answer has come: see whether that was done before you apply it again.'
             : 'It may differ from what is on the hub.'}{' '}
           <Button kind="link" small onClick={discard}>{upgrade ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>

@@ -196,3 +196,28 @@ async fn a_rollout_that_begins_while_its_status_is_written_has_begun() {
     assert!(status.start_time.is_some(), "{status:#?}");
     light.shut_down().await;
 }
+
+/// However slow the API server is, and whatever a cluster says all the time: what a status has announced begins.
+#[tokio::test(start_paused = true)]
+async fn a_status_that_is_slow_and_changes_all_the_time_keeps_nothing_from_starting() {
+    let light = HubFleet::start(10, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    let names: Vec<String> = (1..=10).map(|number| format!("c{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let three = json!({"preChecks": {"mode": "Off"}, "upgradeStrategy": {"maxConcurrency": 3}});
+    light.delay(Duration::from_secs(6), |asked| {
+        asked.subresource == Some(Subresource::Status)
+    });
+    light
+        .upgrade("spring", with(spec_of(&names), &three))
+        .await
+        .unwrap();
+    for turn in 0..60 {
+        light.available("c10", turn % 2 == 0).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    assert_eq!(light.works().await.unwrap().len(), 3);
+    assert_eq!(light.asked().len(), 3);
+    light.shut_down().await;
+}

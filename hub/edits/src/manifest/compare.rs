@@ -65,7 +65,7 @@ impl Comparison {
             | (Kind::Elements(false), Kind::Absent)
             | (Kind::Absent, Kind::Elements(false)) => self.elements(path, before, after),
             (Kind::Text, Kind::Text) => self.lines(path, before, after),
-            _ => self.list(path, before.map(text), after.map(text)),
+            _ => self.list(path, before.map(Shown::of), after.map(Shown::of)),
         }
     }
 
@@ -100,7 +100,7 @@ impl Comparison {
         };
         for (gone, come) in pairs {
             let at = |list: &[Value], index: Option<usize>| index.and_then(|index| list.get(index)).cloned();
-            let path = format!("{path}[{}]", come.or(gone).unwrap_or_default());
+            let path = format!("{path}[{}]", place(gone, come, 0));
             self.add(&path, at(&old, gone).as_ref(), at(&new, come).as_ref());
         }
     }
@@ -113,36 +113,50 @@ impl Comparison {
         };
         let (old, new) = (of(before), of(after));
         if old.len() == 1 && new.len() == 1 {
-            self.list(path, before.map(text), after.map(text));
+            self.list(path, before.map(Shown::of), after.map(Shown::of));
             return;
         }
         for (gone, come) in pairs(&old, &new) {
             let line = |list: &[String], index: Option<usize>| {
-                index.and_then(|index| list.get(index)).map(|line| visible(line))
+                index
+                    .and_then(|index| list.get(index))
+                    .map(|line| Shown::Text(line.clone()))
             };
-            let path = format!("{path} line {}", come.or(gone).unwrap_or_default() + 1);
+            let path = format!("{path} line {}", place(gone, come, 1));
             self.list(&path, line(&old, gone), line(&new, come));
         }
     }
 
     /// Adds a value; of a long one each part of it that differs.
-    fn list(&mut self, path: &str, before: Option<String>, after: Option<String>) {
-        let parts = |text: &Option<String>| {
-            let letters: Vec<char> = text.iter().flat_map(|text| text.chars()).collect();
-            letters
-                .chunks(SHOWN)
-                .map(|part| part.iter().collect())
-                .collect::<Vec<String>>()
-        };
+    fn list(&mut self, path: &str, before: Option<Shown>, after: Option<Shown>) {
+        let parts = |shown: &Option<Shown>| shown.as_ref().map(Shown::parts).unwrap_or_default();
         let (old, new) = (parts(&before), parts(&after));
         let count = old.len().max(new.len());
-        if count <= 1 {
-            self.row(path, before, after);
+        if count == 1 {
+            self.row(
+                path,
+                before.map(|shown| shown.words()),
+                after.map(|shown| shown.words()),
+            );
             return;
         }
+        // Parts of a text with quotes and of one without would differ where the texts do not, and look the same where they do.
+        let is_quoted = [&before, &after].into_iter().flatten().any(Shown::needs_quotes);
+        let words = |shown: &Option<Shown>, part: Option<&String>| {
+            let part = part?;
+            Some(match shown.as_ref()? {
+                Shown::Text(_) if is_quoted => quoted(part),
+                Shown::Text(_) => part.clone(),
+                Shown::Json(_) => part.chars().map(escaped).collect(),
+            })
+        };
         for index in (0..count).filter(|index| old.get(*index) != new.get(*index)) {
             let field = format!("{path} from letter {}", index * SHOWN + 1);
-            self.row(&field, old.get(index).cloned(), new.get(index).cloned());
+            self.row(
+                &field,
+                words(&before, old.get(index)),
+                words(&after, new.get(index)),
+            );
         }
     }
 
@@ -167,7 +181,7 @@ enum Kind {
 }
 
 /// So many elements of two lists are brought into line with each other; of more than that each place is compared.
-const ALIGNED: usize = 5000;
+const ALIGNED: usize = 20_000;
 
 /// Whether two lists have the same in another order: then each place says what it has become.
 fn is_reordered(old: &[String], new: &[String]) -> bool {
@@ -221,7 +235,7 @@ fn pairs(old: &[String], new: &[String]) -> Vec<(Option<usize>, Option<usize>)> 
 }
 
 /// The longest path that is shown whole, in letters.
-const PATH: usize = 400;
+const PATH: usize = 1000;
 
 /// A path; of a long one its begin and its end.
 fn shortened(path: &str) -> String {
@@ -244,11 +258,55 @@ fn step(key: &str) -> String {
     }
 }
 
-/// A text as it is, unless it could be taken for something else, such as a number; all else as JSON.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => visible(text),
-        other => other.to_string().chars().map(escaped).collect(),
+/// A value, as a person reads it.
+#[derive(Clone, Debug)]
+enum Shown {
+    /// As it is, unless it could be taken for something else, such as a number.
+    Text(String),
+    /// All else.
+    Json(String),
+}
+
+impl Shown {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text.clone()),
+            other => Self::Json(other.to_string()),
+        }
+    }
+
+    fn needs_quotes(&self) -> bool {
+        matches!(self, Self::Text(text) if !is_plain(text))
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Text(text) => visible(text),
+            Self::Json(json) => json.chars().map(escaped).collect(),
+        }
+    }
+
+    /// The parts of a long one; of all else the one that it is.
+    fn parts(&self) -> Vec<String> {
+        let (Self::Text(text) | Self::Json(text)) = self;
+        let letters: Vec<char> = text.chars().collect();
+        if letters.is_empty() {
+            return vec![String::new()];
+        }
+        let parts = letters.chunks(SHOWN);
+        parts.map(|part| part.iter().collect()).collect()
+    }
+}
+
+/// Where an element stood, and where it stands: `2` if it has become another in its place, `2 → 3` in another place, `2 →` if it goes,
+/// `→ 3` if it comes.
+fn place(gone: Option<usize>, come: Option<usize>, first: usize) -> String {
+    let number = |index: usize| (index + first).to_string();
+    match (gone, come) {
+        (Some(gone), Some(come)) if gone == come => number(come),
+        (Some(gone), Some(come)) => format!("{} → {}", number(gone), number(come)),
+        (Some(gone), None) => format!("{} →", number(gone)),
+        (None, come) => format!("→ {}", number(come.unwrap_or_default())),
     }
 }
 
@@ -257,14 +315,21 @@ const WORDS: [&str; 3] = ["not set", "{…}", "[…]"];
 
 /// A text as it is; in quotes, with escapes, if it could be taken for something else, or has what cannot be seen.
 pub(super) fn visible(text: &str) -> String {
-    let is_plain = text.chars().all(is_visible)
+    if is_plain(text) {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    text.chars().all(is_visible)
         && text.trim() == text
         && !text.contains("  ")
-        && !text.starts_with('"')
+        && !text.starts_with(['"', '{', '['])
         && !text.is_empty()
         && !WORDS.contains(&text)
-        && serde_json::from_str::<Value>(text).is_err();
-    if is_plain { text.to_owned() } else { quoted(text) }
+        && serde_json::from_str::<Value>(text).is_err()
 }
 
 fn quoted(text: &str) -> String {

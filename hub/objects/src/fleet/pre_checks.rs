@@ -32,6 +32,8 @@ struct PendingWrite {
     version: Option<u64>,
     /// What it asks the agent, if it does.
     asks: Option<OtherQuestion>,
+    /// What is known of the write before, while this one is under way: it counts again if this one is given up.
+    earlier: Option<Box<PendingWrite>>,
 }
 
 impl PendingWrite {
@@ -147,7 +149,20 @@ impl Fleet {
 
     /// A write of a work by which a cluster is asked is under way.
     pub(super) fn begin_pre_checks(&mut self, upgrade: &UpgradeKey, action: &Action, now: Timestamp) {
+        let Some(cluster) = asks(action) else { return };
+        let name = pre_checks_work_name(cluster, upgrade);
+        let known = self.known(cluster).pre_checks.get_mut(name.as_str());
+        let earlier = known.and_then(|known| known.write.take());
         self.note_pre_checks(upgrade, action, None, None, now);
+        let known = self.known(cluster).pre_checks.get_mut(name.as_str());
+        if let Some(write) = known.and_then(|known| known.write.as_mut()) {
+            write.earlier = earlier.map(|earlier| {
+                Box::new(PendingWrite {
+                    earlier: None,
+                    ..earlier
+                })
+            });
+        }
     }
 
     /// What became of a write of a work by which a cluster is asked; nothing for any other action. `version` is that of the work now, if
@@ -183,6 +198,7 @@ impl Fleet {
             },
             version,
             asks: question(action),
+            earlier: None,
         });
         let seen = known.version;
         known.see(seen);
@@ -198,9 +214,11 @@ impl Fleet {
         let cluster = asks(action)?;
         let name = pre_checks_work_name(cluster, upgrade);
         if let Some(known) = self.known(cluster).pre_checks.get_mut(name.as_str()) {
-            known.write = None;
+            let earlier = known.write.take().and_then(|write| write.earlier);
             if is_gone {
                 known.work = None;
+            } else {
+                known.write = earlier.map(|earlier| *earlier);
             }
         }
         self.known(cluster).forget_blank_pre_checks();
