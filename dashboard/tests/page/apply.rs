@@ -95,7 +95,8 @@ async fn what_a_text_does_is_said_and_nothing_written() {
         "changes": said["changes"], "more": 0,
     });
     assert_eq!(said, expected);
-    let selected = json!({"field": "spec.clusterSelector.matchExpressions[→ 0].values[→ 0]", "after": "dev1"});
+    let selected =
+        json!({"field": "spec.clusterSelector.matchExpressions[→ 0].values[→ 0]", "after": "dev1"});
     assert!(
         said["changes"].as_array().unwrap().contains(&selected),
         "{said:#}"

@@ -16,6 +16,12 @@ const MOST: usize = 40;
 const AT_ONCE: usize = 16;
 const UNDER_WAY: usize = 2 * AT_ONCE;
 
+/// An upgrade of the first clusters of a fleet.
+fn all(clusters: usize) -> Value {
+    let names: Vec<String> = (1..=clusters).map(|number| format!("c{number:02}")).collect();
+    spec_of(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// Of sixty clusters forty start, which takes three seconds. It has just begun.
 async fn starting() -> HubFleet {
     let light = HubFleet::start(CLUSTERS, StubWorkAgentSettings::default())
@@ -24,13 +30,8 @@ async fn starting() -> HubFleet {
     light.delay(Duration::from_secs(1), |asked| {
         is_work(asked, Verb::Patch) || is_work(asked, Verb::Create)
     });
-    let names: Vec<String> = (1..=CLUSTERS).map(|number| format!("c{number:02}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let most = json!({"upgradeStrategy": {"maxConcurrency": MOST}});
-    light
-        .upgrade("spring", with(spec_of(&names), &most))
-        .await
-        .unwrap();
+    light.upgrade("spring", with(all(CLUSTERS), &most)).await.unwrap();
     let begins = async {
         while light.works().await.unwrap().is_empty() {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -112,14 +113,9 @@ async fn a_cluster_that_is_selected_no_more_does_not_start() {
     let light = HubFleet::start(12, StubWorkAgentSettings::default())
         .await
         .unwrap();
-    let names: Vec<String> = (1..=12).map(|number| format!("c{number:02}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let paused =
         json!({"paused": true, "preChecks": {"mode": "Off"}, "upgradeStrategy": {"maxConcurrency": 5}});
-    light
-        .upgrade("spring", with(spec_of(&names), &paused))
-        .await
-        .unwrap();
+    light.upgrade("spring", with(all(12), &paused)).await.unwrap();
     tokio::time::sleep(Duration::from_mins(10)).await;
     light.delay(Duration::from_secs(20), |asked| {
         asked.subresource == Some(Subresource::Status)
@@ -203,16 +199,11 @@ async fn a_status_that_is_slow_and_changes_all_the_time_keeps_nothing_from_start
     let light = HubFleet::start(10, StubWorkAgentSettings::default())
         .await
         .unwrap();
-    let names: Vec<String> = (1..=10).map(|number| format!("c{number:02}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let three = json!({"preChecks": {"mode": "Off"}, "upgradeStrategy": {"maxConcurrency": 3}});
     light.delay(Duration::from_secs(6), |asked| {
         asked.subresource == Some(Subresource::Status)
     });
-    light
-        .upgrade("spring", with(spec_of(&names), &three))
-        .await
-        .unwrap();
+    light.upgrade("spring", with(all(10), &three)).await.unwrap();
     for turn in 0..60 {
         light.available("c10", turn % 2 == 0).await.unwrap();
         tokio::time::sleep(Duration::from_secs(2)).await;

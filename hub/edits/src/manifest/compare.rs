@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
 
 use super::{Change, Changes};
@@ -70,38 +70,30 @@ impl Comparison {
     }
 
     fn fields(&mut self, path: &str, before: Option<&Value>, after: Option<&Value>) {
-        let of = |value: Option<&Value>| {
-            let fields = value.and_then(Value::as_object);
-            fields
-                .into_iter()
-                .flatten()
-                .map(|(key, _)| key.clone())
-                .collect::<BTreeSet<_>>()
-        };
-        for key in of(before).union(&of(after)) {
-            let at = |value: Option<&Value>| value.and_then(|value| value.get(key)).cloned();
-            self.add(
-                &format!("{path}{}", step(key)),
-                at(before).as_ref(),
-                at(after).as_ref(),
-            );
+        let fields = [before, after].into_iter().flatten().filter_map(Value::as_object);
+        let keys: BTreeSet<&String> = fields.flat_map(Map::keys).collect();
+        for key in keys {
+            let path = format!("{path}{}", step(key));
+            self.add(&path, field(before, key), field(after, key));
         }
     }
 
     fn elements(&mut self, path: &str, before: Option<&Value>, after: Option<&Value>) {
-        let of = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
-        let (old, new) = (of(before), of(after));
+        let (old, new) = (list(before), list(after));
         let words = |list: &[Value]| list.iter().map(Value::to_string).collect::<Vec<_>>();
-        let (old_words, new_words) = (words(&old), words(&new));
+        let (old_words, new_words) = (words(old), words(new));
         let pairs = if is_reordered(&old_words, &new_words) {
             (0..old.len()).map(|index| (Some(index), Some(index))).collect()
         } else {
             pairs(&old_words, &new_words)
         };
         for (gone, come) in pairs {
-            let at = |list: &[Value], index: Option<usize>| index.and_then(|index| list.get(index)).cloned();
             let path = format!("{path}[{}]", place(gone, come, 0));
-            self.add(&path, at(&old, gone).as_ref(), at(&new, come).as_ref());
+            let (before, after) = (
+                gone.and_then(|gone| old.get(gone)),
+                come.and_then(|come| new.get(come)),
+            );
+            self.add(&path, before, after);
         }
     }
 
@@ -170,6 +162,17 @@ impl Comparison {
     }
 }
 
+fn field<'a>(of: Option<&'a Value>, key: &str) -> Option<&'a Value> {
+    of?.get(key)
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    value
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
 /// What a value is to a comparison, and whether it is empty.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -180,7 +183,8 @@ enum Kind {
     Absent,
 }
 
-/// So many elements of two lists are brought into line with each other; of more than that each place is compared.
+/// So many elements of two lists, without those that are the same at both ends, are brought into line with each other: what that costs grows with
+/// the square of what differs. Of more than that each place is compared.
 const ALIGNED: usize = 20_000;
 
 /// Whether two lists have the same in another order: then each place says what it has become.

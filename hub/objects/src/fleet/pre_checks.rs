@@ -152,16 +152,15 @@ impl Fleet {
         let Some(cluster) = asks(action) else { return };
         let name = pre_checks_work_name(cluster, upgrade);
         let known = self.known(cluster).pre_checks.get_mut(name.as_str());
-        let earlier = known.and_then(|known| known.write.take());
+        let mut earlier = known.and_then(|known| known.write.take());
+        // One of them is enough: this one begins when that one has ended.
+        if let Some(earlier) = &mut earlier {
+            earlier.earlier = None;
+        }
         self.note_pre_checks(upgrade, action, None, None, now);
         let known = self.known(cluster).pre_checks.get_mut(name.as_str());
         if let Some(write) = known.and_then(|known| known.write.as_mut()) {
-            write.earlier = earlier.map(|earlier| {
-                Box::new(PendingWrite {
-                    earlier: None,
-                    ..earlier
-                })
-            });
+            write.earlier = earlier.map(Box::new);
         }
     }
 

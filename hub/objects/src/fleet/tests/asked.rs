@@ -92,6 +92,36 @@ fn what_another_upgrade_is_about_to_ask_is_known_unless_it_was_refused() {
     assert_eq!(open(&fleet), 0);
 }
 
+/// Who has refused a question once has been asked, also where the next try is given up.
+#[test]
+fn that_a_question_was_refused_is_known_when_the_next_is_given_up() {
+    let cluster = ClusterName::from("c01");
+    let asked = work("a", "4.14.12", KnownAnswer::None);
+    let action = Action::AskPreChecks(Box::new(PreCheckAsk {
+        cluster: cluster.clone(),
+        question: (*asked.question.unwrap()).clone(),
+        target: Target::default(),
+        accepted: Vec::new(),
+    }));
+    let mut fleet = TestFleet::new(&["c01"]);
+    let now = fleet.now;
+    fleet.fleet.begin_pre_checks(&key(), &action, now);
+    let _change = fleet
+        .fleet
+        .pre_checks_written(&key(), &action, None, Some("no"), now);
+    let refused = |fleet: &TestFleet| {
+        let known = fleet.fleet.clusters[&cluster].pre_checks_of(&cluster, &key())?;
+        known.write()?.refused.clone()
+    };
+    assert_eq!(refused(&fleet).as_deref(), Some("no"));
+    for _ in 0..2 {
+        fleet.fleet.begin_pre_checks(&key(), &action, now);
+        assert_eq!(refused(&fleet), None, "it is under way");
+        let _change = fleet.fleet.pre_checks_undone(&key(), &action, false);
+        assert_eq!(refused(&fleet).as_deref(), Some("no"));
+    }
+}
+
 /// An agent that asks its informers again says nothing meanwhile: what it said before is kept, about the same target alone.
 #[test]
 fn what_a_cluster_has_answered_is_kept_while_it_says_nothing() {
