@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
+use drydock_api::Fields;
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::image_digest;
 use drydock_api::insights::{OngoingUpdate, PoolReference};
-use drydock_api::openshift::cluster_version::{DesiredUpdate, Release, UpdateHistory};
+use drydock_api::openshift::cluster_version::{Release, UpdateHistory};
+use drydock_api::openshift::release_request::{KnownRelease, ReleaseRequest};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -177,78 +178,35 @@ pub fn facts(cluster: &ClusterVersion) -> Fact<ReleaseFacts> {
     })
 }
 
-/// How much is kept of what is requested: it may be any text.
-const REQUESTED: usize = 256;
-
-/// What is requested and has not begun: a version, with ` Multi` behind it if it is to be for several architectures, or the digest of an image
-/// that no offered release has.
+/// What is requested and has not begun.
 pub fn requested(cluster: &ClusterVersion) -> Option<String> {
     let update = cluster.spec.desired_update.as_ref()?;
-    let desired = cluster.status.as_ref().and_then(|status| status.desired.as_ref());
-    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let (version, image) = (given(&update.version), given(&update.image));
-    if let Some(version) = &version
-        && awaits_architecture(cluster, version)
-    {
-        return Some(format!("{version} {MULTI}").chars().take(REQUESTED).collect());
-    }
-    let has = |release: &Release| {
-        let is_image = |image: &String| {
-            let has = release.image.as_deref().filter(|image| !image.is_empty());
-            // Of a release without a known image its version says all.
-            has.map_or(version.is_some(), |has| image_digest(has) == image_digest(image))
-        };
-        let is_version = version
-            .as_ref()
-            .is_none_or(|version| release.version.as_ref() == Some(version));
-        is_version && image.as_ref().is_none_or(is_image)
-    };
-    if (version.is_none() && image.is_none()) || desired.is_some_and(has) {
-        return None;
-    }
     let status = cluster.status.as_ref();
+    let desired = status.and_then(|status| status.desired.as_ref());
     let available = status.into_iter().flat_map(|status| &status.available_updates);
     let conditional = status.into_iter().flat_map(|status| &status.conditional_updates);
-    let known: Vec<&Release> = available
-        .chain(conditional.map(|update| &update.release))
-        .chain(desired)
-        .collect();
-    let named = known.iter().find(|release| has(release));
-    let named = named.and_then(|release| release.version.clone());
-    // A version that is known with another image than the one that is requested does not name it.
-    let is_other = |version: &String| {
-        known
-            .iter()
-            .any(|release| release.version.as_ref() == Some(version))
+    let offered = available.chain(conditional.map(|update| &update.release));
+    let architecture = |of: &Fields| of.get("architecture")?.as_str().map(str::to_owned);
+    let request = ReleaseRequest {
+        version: update.version.clone(),
+        image: update.image.clone(),
+        architecture: architecture(&update.other),
+        desired: desired.map(known).unwrap_or_default(),
+        desired_architecture: desired.and_then(|desired| architecture(&desired.other)),
+        has_kept_version: match history(cluster) {
+            [newest, before, ..] => newest.is_completed() && newest.version == before.version,
+            _ => false,
+        },
+        offered: offered.map(known).collect(),
     };
-    let unknown = version.filter(|version| image.is_none() || !is_other(version));
-    let digest = || image.map(|image| image_digest(&image).to_owned());
-    let wanted = named.or(unknown).or_else(digest);
-    wanted.map(|wanted| wanted.chars().take(REQUESTED).collect())
+    request.pending()
 }
 
-/// What `architecture` says of a release for several architectures.
-const MULTI: &str = "Multi";
-
-/// Whether the version that the cluster has is requested for several architectures, and it does not have that one yet. Older clusters do not say
-/// which one they have: those have changed to it whose last update led to the version that they had.
-fn awaits_architecture(cluster: &ClusterVersion, version: &str) -> bool {
-    let of_update = |update: &DesiredUpdate| update.other.get("architecture").cloned();
-    let wanted = cluster.spec.desired_update.as_ref().and_then(of_update);
-    let desired = cluster.status.as_ref().and_then(|status| status.desired.as_ref());
-    let has = desired.and_then(|desired| desired.other.get("architecture"));
-    let has_changed = match history(cluster) {
-        [newest, before, ..] => newest.is_completed() && newest.version == before.version,
-        _ => false,
-    };
-    let is_there = desired.and_then(|desired| desired.version.as_deref()) == Some(version)
-        && (has_changed || has.is_some_and(|has| has == MULTI));
-    wanted.is_some_and(|wanted| wanted == MULTI) && !is_there
-}
-
-/// Whether what is requested is this release, of which the image may be known, too.
-pub fn is_request_of(requested: &str, version: &str, image: Option<&str>) -> bool {
-    requested == version || image.is_some_and(|image| image_digest(image) == requested)
+fn known(release: &Release) -> KnownRelease {
+    KnownRelease {
+        version: release.version.clone(),
+        images: release.image.iter().cloned().collect(),
+    }
 }
 
 /// How many percent of the operators of the release have the version, by what they say. They are part of the release only where they are

@@ -6,6 +6,7 @@ pub mod cluster_version;
 pub mod etcd;
 pub mod machine_config;
 pub mod machine_config_pool;
+pub mod release_request;
 
 pub use api_request_count::APIRequestCount;
 pub use cluster_operator::ClusterOperator;

@@ -137,6 +137,7 @@ mod tests {
         for reason in [
             "WaitingForSlot",
             "WaitingForCanaries",
+            "WaitingForQuestions",
             "Frozen",
             "Progressing",
             "Upgraded",

@@ -147,12 +147,17 @@ impl AssessedFleet<'_> {
         is_taken: &dyn Fn(&ClusterName) -> bool,
     ) -> Filled {
         let mut filled = fill_slots(self.rollout, self.totals, halt, now, is_taken);
-        let spec = self.rollout.spec.as_ref();
-        let is_required = spec.is_ok_and(|spec| spec.pre_checks.mode == PreChecksMode::Require);
-        if is_required && self.never_asked().next().is_some() {
+        if self.awaits_questions() {
             filled.starts.clear();
         }
         filled
+    }
+
+    /// Whether answers are required, and clusters are still to be asked for the first time.
+    fn awaits_questions(&self) -> bool {
+        let spec = self.rollout.spec.as_ref();
+        spec.is_ok_and(|spec| spec.pre_checks.mode == PreChecksMode::Require)
+            && self.never_asked().next().is_some()
     }
 
     /// Clusters that are to be asked, and that nobody has tried to ask yet.

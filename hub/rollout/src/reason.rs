@@ -107,6 +107,8 @@ pub enum Reason {
     },
     /// The canaries are not all complete.
     WaitingForCanaries,
+    /// Answers are required, and not every cluster has been asked.
+    WaitingForQuestions,
     /// The rollout as a whole starts nothing; the condition's reason.
     Halted(&'static str),
     /// None of its start windows is open, while those of other clusters may be, or it is between two stages.
@@ -255,6 +257,7 @@ impl Reason {
             Self::Starting => "Starting",
             Self::WaitingForSlot { .. } => "WaitingForSlot",
             Self::WaitingForCanaries => "WaitingForCanaries",
+            Self::WaitingForQuestions => "WaitingForQuestions",
             Self::Halted(reason) => reason,
             Self::WaitingForWindow { .. } => "AwaitingStartWindow",
             Self::DoesNotFit { .. } => "DoesNotFit",
@@ -316,6 +319,7 @@ impl Reason {
                 | Self::Starting
                 | Self::WaitingForSlot { .. }
                 | Self::WaitingForCanaries
+                | Self::WaitingForQuestions
                 | Self::WaitingForWindow { .. }
                 | Self::DoesNotFit { .. }
                 | Self::Frozen { .. }

@@ -245,6 +245,8 @@ pub struct Report {
     pub pre_checks: PreCheckCounts,
     /// Not all canaries are complete that the others wait for.
     pub awaits_canaries: bool,
+    /// Answers are required, and not every cluster has been asked once.
+    pub awaits_questions: bool,
     /// The pre-upgrade actions.
     pub pre_actions: ActionCounts,
     /// The post-upgrade actions.
@@ -304,6 +306,7 @@ impl Report {
     pub fn waiting_reason(&self, canary: bool) -> Reason {
         match &self.halt {
             Some(halt) => Reason::Halted(halt.as_str()),
+            None if self.awaits_questions => Reason::WaitingForQuestions,
             None if !canary && self.awaits_canaries => Reason::WaitingForCanaries,
             None => Reason::WaitingForSlot {
                 in_flight: self.counts.in_flight + self.starting,

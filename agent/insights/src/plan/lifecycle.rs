@@ -4,7 +4,7 @@ use drydock_api::fact::Fact;
 use drydock_api::insights::UpdatePlan;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cluster::is_request_of;
+use drydock_api::openshift::release_request::is_request_of;
 
 use super::prune::{self, MAX_AGE, ReleaseFacts};
 

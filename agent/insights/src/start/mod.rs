@@ -9,7 +9,8 @@ use drydock_api::openshift::ClusterVersion;
 use drydock_api::openshift::cluster_version::{ClusterVersionStatus, Release};
 use semver::Version;
 
-use crate::cluster::{is_request_of, requested};
+use crate::cluster::requested;
+use drydock_api::openshift::release_request::is_request_of;
 
 /// What is allowed that is refused otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -20,11 +20,12 @@ const IN_FLIGHT: [&str; 5] = [
     "PostAction",
 ];
 /// Reasons for which a cluster waits only while something is under way.
-const PASSING: [&str; 15] = [
+const PASSING: [&str; 16] = [
     "ReadyToStart",
     "Starting",
     "WaitingForSlot",
     "WaitingForCanaries",
+    "WaitingForQuestions",
     "OwnedByAnotherUpgrade",
     "ReplacingOldWork",
     "WorkBeingDeleted",

@@ -43,6 +43,7 @@ impl AssessedFleet<'_> {
                 first: self.first_held(),
             },
             awaits_canaries: totals.awaited_canaries.1 < totals.awaited_canaries.0,
+            awaits_questions: self.awaits_questions(),
             pre_actions: used(totals.pre_actions, has(|spec| spec.pre_action.is_some())),
             post_actions: used(totals.post_actions, has(|spec| spec.post_action.is_some())),
             applied: totals.applied,

@@ -13,6 +13,7 @@ impl Reason {
             Self::ReadyToStart => "waiting for its turn",
             Self::Starting => "starting",
             Self::WaitingForCanaries => "waiting until all canaries are complete",
+            Self::WaitingForQuestions => "waiting until every cluster has been asked for its pre-checks",
             Self::WaitingForWindow { opens: None } => {
                 "no start window of the cluster is open, and none will open again: correct spec.upgradeStrategy.startWindows"
             }

@@ -128,6 +128,7 @@ fn where_answers_are_required_a_large_fleet_is_asked_once_before_its_first_clust
         world.happen(&Event::Minutes(0));
     }
     assert!(world.works(0).is_empty());
+    assert_eq!(reason(&mut world, 0), Some(Reason::WaitingForQuestions));
     let write = PreCheckWrite {
         until: world.now + SignedDuration::from_mins(1),
         refused: Some("no".into()),

@@ -7,7 +7,8 @@ use drydock_api::openshift::ClusterVersion;
 
 use super::super::PlannedRelease;
 use super::{Draft, draft, said};
-use crate::cluster::{is_request_of, requested};
+use crate::cluster::requested;
+use drydock_api::openshift::release_request::is_request_of;
 
 /// Another target in mid-update leaves the cluster between releases.
 pub(super) fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignCondition]) -> Option<Draft> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use drydock_api::image_digest;
 use drydock_api::names::{CLUSTER_VERSION, cause};
 use drydock_api::ocm::manifest_work::ManifestStatus;
+use drydock_api::openshift::release_request::{KnownRelease, ReleaseRequest, is_request_of};
 use drydock_rollout::{Finding, FindingAcceptance, FindingLevel, bounded};
 use semver::Version;
 
@@ -238,79 +239,50 @@ fn under_way(status: &ManifestStatus) -> Option<(FindingLevel, &'static str)> {
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
 fn other_request(status: &ManifestStatus, target: Option<&Version>, image: Option<&str>) -> Option<Finding> {
-    let (wanted, cause) = wanted(status, target, image)?;
+    let target = target.map(ToString::to_string);
+    let requested = requested(status, target.clone(), image)?;
+    if is_request_of(&requested, &target.unwrap_or_default(), image) {
+        return None;
+    }
     let summary = format!(
         "An update to {} has been requested, and has not begun",
-        printable(&wanted)
+        printable(&requested)
     );
     Some(own_finding(
         "other-update-requested",
-        Cause::Said(cause::REQUESTED, &cause),
+        Cause::Said(cause::REQUESTED, &requested),
         FindingLevel::Warning,
         &summary,
     ))
 }
 
-/// What is requested, if it is neither the target nor what the cluster has: for people, and as the agent tells it apart.
-fn wanted(
-    status: &ManifestStatus,
-    target: Option<&Version>,
-    image: Option<&str>,
-) -> Option<(String, String)> {
-    let given = |name: &str| text(status, name).filter(|said| !said.is_empty());
-    let (version, wanted_image) = (given("wanted"), given("wantedImage"));
-    if let Some(version) = &version
-        && awaits_architecture(status, version)
-    {
-        let wanted = format!("{version} {MULTI}");
-        return Some((wanted.clone(), wanted));
-    }
-    let digest = wanted_image
-        .as_deref()
-        .map(|image| image_digest(image).to_owned());
+/// What is requested and has not begun. Of the releases that are offered only the target is fed back.
+fn requested(status: &ManifestStatus, target: Option<String>, image: Option<&str>) -> Option<String> {
+    let said = |name: &str| text(status, name);
     let of_target = [
-        given("offeredImage"),
-        given("conditionalImage"),
+        said("offeredImage"),
+        said("conditionalImage"),
         image.map(str::to_owned),
     ];
-    let known = [
-        (given("desired"), vec![given("desiredImage")]),
-        (target.map(ToString::to_string), of_target.to_vec()),
-    ];
-    let known = known.map(|(version, images)| (version, images.into_iter().flatten().collect::<Vec<_>>()));
-    let is_named = |named: &Option<String>| version.is_none() || *named == version;
-    let has = |(named, images): &(Option<String>, Vec<String>)| {
-        let is_image = |digest: &String| match images.as_slice() {
-            [] => version.is_some(),
-            images => images.iter().any(|image| image_digest(image) == digest),
-        };
-        is_named(named) && digest.as_ref().is_none_or(is_image)
+    let newest = said("version");
+    let request = ReleaseRequest {
+        version: said("wanted"),
+        image: said("wantedImage"),
+        architecture: said("wantedArchitecture"),
+        desired: KnownRelease {
+            version: said("desired"),
+            images: said("desiredImage").into_iter().collect(),
+        },
+        desired_architecture: said("desiredArchitecture"),
+        has_kept_version: feedback::is(status, "state", "Completed")
+            && newest.is_some()
+            && newest == said("versionBefore"),
+        offered: vec![KnownRelease {
+            version: target,
+            images: of_target.into_iter().flatten().collect(),
+        }],
     };
-    if (version.is_none() && digest.is_none()) || known.iter().any(has) {
-        return None;
-    }
-    // A version that is known with another image than the one that is requested does not name it.
-    let is_other = known
-        .iter()
-        .any(|(named, images)| is_named(named) && !images.is_empty());
-    match (version, wanted_image.zip(digest)) {
-        (Some(version), None) => Some((version.clone(), version)),
-        (Some(version), Some(_)) if !is_other => Some((version.clone(), version)),
-        (_, by_image) => by_image,
-    }
-}
-
-/// What `architecture` says of a release for several architectures.
-const MULTI: &str = "Multi";
-
-/// Whether the version that the cluster has is requested for several architectures, and it does not have that one yet. Older clusters do not say
-/// which one they have: those have changed to it whose last update led to the version that they had.
-fn awaits_architecture(status: &ManifestStatus, version: &str) -> bool {
-    let is = |name, value| feedback::is(status, name, value);
-    let newest = text(status, "version");
-    let has_changed = is("state", "Completed") && newest.is_some() && newest == text(status, "versionBefore");
-    let is_there = is("desired", version) && (has_changed || is("desiredArchitecture", MULTI));
-    is("wantedArchitecture", MULTI) && !is_there
+    request.pending()
 }
 
 /// What makes a finding about ClusterVersion another one.
