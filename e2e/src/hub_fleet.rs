@@ -546,14 +546,13 @@ impl HubFleet {
         words: &'static str,
         is_refused: impl Fn(&RequestInfo<'_>) -> bool + Send + Sync + 'static,
     ) {
-        self.server
-            .set_fault_hook(Some(std::sync::Arc::new(move |asked: &RequestInfo<'_>| {
-                if asked.identity.name() == names::HUB_MANAGER && is_refused(asked) {
-                    FaultAction::Refuse(Status::new(403, "Forbidden", words))
-                } else {
-                    FaultAction::Pass
-                }
-            })));
+        self.disturb(move |asked| {
+            if is_refused(asked) {
+                FaultAction::Refuse(Status::new(403, "Forbidden", words))
+            } else {
+                FaultAction::Pass
+            }
+        });
     }
 
     /// From now on, requests of the hub for which this is true take so long.
@@ -562,14 +561,32 @@ impl HubFleet {
         time: Duration,
         is_delayed: impl Fn(&RequestInfo<'_>) -> bool + Send + Sync + 'static,
     ) {
-        self.server
-            .set_fault_hook(Some(std::sync::Arc::new(move |asked: &RequestInfo<'_>| {
-                if asked.identity.name() == names::HUB_MANAGER && is_delayed(asked) {
-                    FaultAction::Delay(time)
-                } else {
-                    FaultAction::Pass
-                }
-            })));
+        self.disturb(move |asked| {
+            if is_delayed(asked) {
+                FaultAction::Delay(time)
+            } else {
+                FaultAction::Pass
+            }
+        });
+    }
+
+    /// From now on, this happens to requests of the hub.
+    pub fn disturb(&self, fault: impl Fn(&RequestInfo<'_>) -> FaultAction + Send + Sync + 'static) {
+        let hook = move |asked: &RequestInfo<'_>| {
+            if asked.identity.name() == names::HUB_MANAGER {
+                fault(asked)
+            } else {
+                FaultAction::Pass
+            }
+        };
+        self.server.set_fault_hook(Some(std::sync::Arc::new(hook)));
+    }
+
+    /// Ends the hub's watches of a kind: it begins them anew.
+    pub fn cut_watches(&self, plural: &str) {
+        self.server.cut_watches(|watcher, collection| {
+            watcher == names::HUB_MANAGER && collection.split('.').next() == Some(plural)
+        });
     }
 
     /// Requests are served again.

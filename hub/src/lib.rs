@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 pub use live::LiveFleet;
 pub use settings::{FORECAST_RUNS, InvalidRecordTtl, Pace, RecordTtl, Settings};
 
-use drydock_objects::{Fleet, works};
+use drydock_objects::Fleet;
 
 use cache::{Cache, ReconcileTriggers, Watching};
 use controller::Context;
@@ -88,11 +88,10 @@ pub async fn run(
         readiness,
         publisher,
         grant_cluster_admin: settings.grant_cluster_admin,
-        agent_image: settings
-            .agent_image
-            .unwrap_or_else(|| works::default_agent_image().to_owned()),
+        agent_image: settings.agent_image(),
         backoff: Backoff::default(),
         records_written: std::sync::Mutex::default(),
+        unreported: controller::Unreported::default(),
         forecasts: controller::Forecasts::default(),
         forecast_runs: settings.forecast_runs,
     };

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drydock_objects::works;
 use drydock_runtime::leader::Election;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 use thiserror::Error;
@@ -30,6 +31,14 @@ pub struct Settings {
     pub pace: Pace,
     /// How many runs a forecast is made of; 0 makes none.
     pub forecast_runs: u32,
+}
+
+impl Settings {
+    /// The agent's image that is to run: without another one that of this release.
+    pub fn agent_image(&self) -> String {
+        let given = self.agent_image.clone();
+        given.unwrap_or_else(|| works::default_agent_image().to_owned())
+    }
 }
 
 impl Default for Settings {

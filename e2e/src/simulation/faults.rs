@@ -90,7 +90,7 @@ impl InjectedFaults {
             let verdict = if clock.now() >= end || below(&mut draws, 100) >= rate {
                 FaultAction::Pass
             } else {
-                let (kind, seconds) = (below(&mut draws, 6), below(&mut draws, 40));
+                let (kind, seconds) = (below(&mut draws, 7), below(&mut draws, 40));
                 verdict(kind, is_write, seconds, &mut noted.counted())
             };
             let is_served = !matches!(verdict, FaultAction::Refuse(_) | FaultAction::Unreachable);
@@ -156,6 +156,10 @@ fn verdict(kind: u64, is_write: bool, seconds: u64, counts: &mut Counts) -> Faul
         4 => {
             counts.slow += 1;
             FaultAction::Delay(Duration::from_secs(seconds))
+        }
+        5 => {
+            counts.slow += 1;
+            FaultAction::AnswerLate(Duration::from_secs(seconds))
         }
         _ => {
             counts.unreachable += 1;

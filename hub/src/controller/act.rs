@@ -4,10 +4,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_objects::{Planned, RefusedAction};
 use drydock_rollout::{Action, ClusterName, RefusalCause, Transition, UpgradeKey, transition};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use kube::ResourceExt;
+use kube::core::PartialObjectMeta;
 use tokio::time::Instant;
 
 use super::answer::WriteOutcome;
@@ -61,7 +64,7 @@ impl Decision {
     /// What is decided now. Nothing of the earlier decision is carried out; of what begins by the new one, that which the status of the earlier
     /// one has announced.
     pub fn renewed(self, context: &Context) -> Option<Self> {
-        abandon(context, &self.planned, self.planned.plan.actions.iter());
+        self.abandon(context);
         let mut renewed = Self::about(context, &self.planned.rollout.upgrade.key)?;
         let upgrade = |decision: &Self| {
             let upgrade = &decision.planned.rollout.upgrade;
@@ -80,9 +83,37 @@ impl Decision {
         self.beginnings().all(|beginning| self.may_begin(&beginning))
     }
 
+    /// None of it is carried out.
+    pub fn abandon(&self, context: &Context) {
+        abandon(context, &self.planned, self.planned.plan.actions.iter());
+    }
+
+    /// The upgrade that it is about.
+    pub fn key(&self) -> &UpgradeKey {
+        &self.planned.rollout.upgrade.key
+    }
+
+    /// Whether it is carried out by the status of the decision before, and its own is not written.
+    pub fn awaits_status(&self) -> bool {
+        self.announced.is_some()
+    }
+
     /// Its status has been written: it announces all that begins.
     pub fn announce(&mut self) {
         self.announced = None;
+    }
+
+    /// Whether something begins by it that may begin.
+    pub fn begins(&self) -> bool {
+        self.beginnings().any(|beginning| self.may_begin(&beginning))
+    }
+
+    /// Whether it is about an upgrade as the API server has it.
+    pub fn is_of(&self, stored: &PartialObjectMeta<ManagedClustersUpgrade>) -> bool {
+        let upgrade = &self.planned.rollout.upgrade;
+        stored.uid().as_deref() == Some(upgrade.uid.as_str())
+            && stored.metadata.generation == Some(upgrade.generation)
+            && stored.metadata.deletion_timestamp.is_some() == upgrade.deleting
     }
 
     fn beginnings(&self) -> impl Iterator<Item = Beginning> {
@@ -136,7 +167,7 @@ pub(super) async fn act(context: &Context, decision: &Decision) -> Acted {
 }
 
 /// These actions are not carried out: what was reserved for them is free again.
-pub(super) fn abandon<'a>(context: &Context, planned: &Planned, actions: impl Iterator<Item = &'a Action>) {
+fn abandon<'a>(context: &Context, planned: &Planned, actions: impl Iterator<Item = &'a Action>) {
     let key = &planned.rollout.upgrade.key;
     for action in actions {
         context.cache.change(|fleet| {

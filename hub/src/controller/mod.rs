@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::{Cache, ReconcileTriggers, follow_upgrades};
 use crate::metrics::{Metrics, WatchHealth};
+pub(crate) use announce::Unreported;
 pub(crate) use forecast::Forecasts;
 pub(crate) use prune::prune;
 pub(crate) use reconcile::ReconcileError;
@@ -55,6 +56,7 @@ pub(crate) struct Context {
     pub backoff: Backoff<ObjectKey>,
     /// When records of an upgrade were last written.
     pub records_written: Mutex<BTreeMap<UpgradeKey, Instant>>,
+    pub unreported: Unreported,
     pub forecasts: Forecasts,
     /// Runs of a forecast; none are made with 0.
     pub forecast_runs: u32,
@@ -111,6 +113,7 @@ fn forgetting(context: &Arc<Context>) -> impl Fn(&UpgradeKey) + Send + use<> {
     move |key| {
         context.metrics.forget(key);
         context.forecasts.forget(key);
+        context.unreported.forget(key);
         context
             .backoff
             .succeeded(&ObjectKey::new(&*key.namespace, &*key.name));

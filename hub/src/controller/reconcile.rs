@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgradeStatus};
+use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgrade, ManagedClustersUpgradeStatus};
 use drydock_rollout::{Plan, UpgradeKey, Violation};
 use drydock_runtime::panics::Panicked;
 use jiff::Timestamp;
+use kube::Api;
+use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Action;
 use thiserror::Error;
 
 use super::acceptance::commit_endings;
-use super::act::{Acted, Decision, abandon, act};
+use super::act::{Acted, Decision, act};
+use super::announce::Committed;
 use super::forecast::{self, Renewed};
 use super::write::WriteError;
 use super::{CATCH_UP, Context, announce};
@@ -30,6 +33,22 @@ pub(crate) enum ReconcileError {
         #[source]
         source: Box<kube::Error>,
     },
+    /// Whether somebody has edited it could not be read.
+    #[error(
+        "reading ManagedClustersUpgrade {upgrade} before something begins on a cluster: it is tried again"
+    )]
+    Read {
+        /// Which one.
+        upgrade: UpgradeKey,
+        /// Why not.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// Somebody has edited it, and no watch has said so yet.
+    #[error(
+        "ManagedClustersUpgrade {0} has been edited, and the watch is late: nothing begins before it shows that"
+    )]
+    Outdated(UpgradeKey),
     /// Where accepted risks have ended could not be written.
     #[error(
         "writing where risks have ended that were accepted for ManagedClustersUpgrade {upgrade}: it is tried again"
@@ -67,6 +86,8 @@ impl ReconcileError {
             Self::Write(error) if error.is_conflict() => "Conflict",
             Self::Write(_) => "WriteFailed",
             Self::Status { .. } => "StatusWriteFailed",
+            Self::Read { .. } => "ReadFailed",
+            Self::Outdated(_) => "Outdated",
             Self::Endings { .. } => "AcceptanceWriteFailed",
             Self::ForecastRecord { .. } => "ForecastRecordFailed",
             Self::Invariant(_) => "InternalInvariantViolated",
@@ -108,8 +129,9 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
         upgrade: key.clone(),
         source: Box::new(source),
     })?;
-    let wait = wait.into_iter().chain(renewal).min();
-    Ok(next_look(&planned.plan, wait, now))
+    let unwritten = decision.awaits_status().then_some(Duration::ZERO);
+    let wait = wait.into_iter().chain(renewal).chain(unwritten).min();
+    Ok(next_look(&planned.plan, wait, context.clock.now()))
 }
 
 /// How often a decision is renewed because its status took long to be written.
@@ -117,7 +139,8 @@ const RENEWALS: usize = 2;
 
 /// The decision whose status is written, and that status; `None` if the upgrade is gone. Where that has taken long, or somebody has edited the
 /// upgrade meanwhile, it is decided again, and what begins by that was announced by a status: by that of the decision before, or, unless
-/// statuses take long again and again, by one of its own.
+/// statuses take long again and again, by one of its own. Nothing begins unless the API server has just said that the upgrade is the one that
+/// was decided about: a watch may be late.
 async fn committed(
     context: &Context,
     mut decision: Decision,
@@ -125,35 +148,69 @@ async fn committed(
 ) -> Result<Option<(Decision, ManagedClustersUpgradeStatus)>, ReconcileError> {
     let mut renewals = 0;
     loop {
-        let planned = &decision.planned;
-        let key = &planned.rollout.upgrade.key;
-        context.metrics.observed(planned, forecast.as_ref());
-        let now = context.clock.now();
-        let written = announce::commit_status(context, planned, forecast.clone(), now).await;
-        let status = match written {
-            Ok(status) => status,
-            Err(source) => {
-                abandon(context, planned, planned.plan.actions.iter());
-                context.forecasts.forget(key);
-                return Err(ReconcileError::Status {
-                    upgrade: key.clone(),
-                    source: Box::new(source),
-                });
-            }
-        };
+        let Committed { status, is_written } = commit(context, &decision, forecast.clone()).await?;
         decision.announce();
-        if decision.holds(context) {
+        let is_certain = is_written || !decision.begins();
+        if is_certain && decision.holds(context) {
             return Ok(Some((decision, status)));
         }
-        let Some(renewed) = decision.renewed(context) else {
-            return Ok(None);
+        let stored = stored(context, &decision).await?;
+        let is_announced = decision.holds(context) || {
+            let Some(renewed) = decision.renewed(context) else {
+                return Ok(None);
+            };
+            decision = check(renewed)?;
+            renewals == RENEWALS || decision.is_announced()
         };
-        decision = check(renewed)?;
-        if renewals == RENEWALS || decision.is_announced() {
+        if is_announced && decision.begins() && !stored.is_some_and(|stored| decision.is_of(&stored)) {
+            decision.abandon(context);
+            return Err(ReconcileError::Outdated(decision.key().clone()));
+        }
+        if is_announced {
             return Ok(Some((decision, status)));
         }
         renewals += 1;
     }
+}
+
+/// Writes the status of a decision.
+async fn commit(
+    context: &Context,
+    decision: &Decision,
+    forecast: Option<ForecastStatus>,
+) -> Result<Committed, ReconcileError> {
+    let planned = &decision.planned;
+    context.metrics.observed(planned, forecast.as_ref());
+    let now = context.clock.now();
+    announce::commit_status(context, planned, forecast, now)
+        .await
+        .map_err(|source| {
+            decision.abandon(context);
+            context.forecasts.forget(decision.key());
+            ReconcileError::Status {
+                upgrade: decision.key().clone(),
+                source: Box::new(source),
+            }
+        })
+}
+
+/// What the API server has of an upgrade by whose decision something begins; of others nothing is read.
+async fn stored(
+    context: &Context,
+    decision: &Decision,
+) -> Result<Option<PartialObjectMeta<ManagedClustersUpgrade>>, ReconcileError> {
+    if !decision.begins() {
+        return Ok(None);
+    }
+    let key = decision.key();
+    let api: Api<ManagedClustersUpgrade> = Api::namespaced(context.client.clone(), &key.namespace);
+    api.get_metadata_opt(&key.name).await.map_err(|source| {
+        decision.abandon(context);
+        ReconcileError::Read {
+            upgrade: key.clone(),
+            source: Box::new(source),
+        }
+    })
 }
 
 /// The decision, if it breaks no rule.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drydock_e2e::hub_fleet::{HubFleet, is_work, spec_of, with};
 use kube_sandbox::access::Key;
-use kube_sandbox::server::{Subresource, Verb};
+use kube_sandbox::server::{FaultAction, RequestInfo, Subresource, Verb};
 use ocm_sandbox::kinds::MANAGED_CLUSTER;
 use ocm_sandbox::spokes::StubWorkAgentSettings;
 use serde_json::{Value, json};
@@ -210,5 +210,82 @@ async fn a_status_that_is_slow_and_changes_all_the_time_keeps_nothing_from_start
     }
     assert_eq!(light.works().await.unwrap().len(), 3);
     assert_eq!(light.asked().len(), 3);
+    light.shut_down().await;
+}
+
+/// A watch of upgrades that is begun anew says nothing for ten minutes.
+fn is_late_watch(asked: &RequestInfo<'_>) -> bool {
+    asked.verb == Verb::Watch
+        && asked
+            .kind
+            .is_some_and(|kind| kind.plural == "managedclustersupgrades")
+}
+
+/// The status was written before the pause, and is answered long after it.
+#[tokio::test(start_paused = true)]
+async fn nothing_starts_by_a_status_that_is_answered_after_the_pause() {
+    let light = HubFleet::start(6, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    let paused =
+        json!({"paused": true, "preChecks": {"mode": "Off"}, "upgradeStrategy": {"maxConcurrency": 3}});
+    light.upgrade("spring", with(all(6), &paused)).await.unwrap();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    light.disturb(|asked| {
+        if is_late_watch(asked) {
+            FaultAction::Delay(Duration::from_mins(10))
+        } else if asked.subresource == Some(Subresource::Status) {
+            FaultAction::AnswerLate(Duration::from_secs(12))
+        } else {
+            FaultAction::Pass
+        }
+    });
+    light
+        .edit("spring", json!({"spec": {"paused": false}}))
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    light.cut_watches("managedclustersupgrades");
+    light
+        .edit("spring", json!({"spec": {"paused": true}}))
+        .await
+        .unwrap();
+    assert_eq!(started(&light).await.len(), 0);
+    // The watch is back, and it goes on when it is resumed.
+    light.accept();
+    tokio::time::sleep(Duration::from_mins(20)).await;
+    light
+        .edit("spring", json!({"spec": {"paused": false}}))
+        .await
+        .unwrap();
+    assert_eq!(started(&light).await.len(), 3);
+    light.shut_down().await;
+}
+
+/// What a status says that was written and not answered is reported by the next look.
+#[tokio::test(start_paused = true)]
+async fn what_a_status_says_whose_answer_is_lost_is_reported_once() {
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.upgrade("spring", all(2)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    light.disturb(|asked| {
+        if asked.subresource == Some(Subresource::Status) {
+            FaultAction::DropAfterWrite
+        } else {
+            FaultAction::Pass
+        }
+    });
+    light
+        .edit("spring", json!({"spec": {"paused": true}}))
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    light.accept();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let events = light.events().await.unwrap();
+    let paused = events.iter().filter(|(reason, _)| reason == "Paused").count();
+    assert_eq!(paused, 1, "{events:?}");
     light.shut_down().await;
 }

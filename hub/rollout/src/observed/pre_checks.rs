@@ -414,6 +414,15 @@ impl RiskAcceptance {
         }
     }
 
+    /// Whether it counts longer than another: forever, where it does not say until when.
+    pub fn outlasts(&self, other: &Self) -> bool {
+        match (self.until, other.until) {
+            (Some(until), Some(other)) => until > other,
+            (None, other) => other.is_some(),
+            (Some(_), None) => false,
+        }
+    }
+
     /// Whether it is about a cluster.
     pub fn is_about(&self, name: &ClusterName, facts: Option<&ClusterFacts>) -> bool {
         let is_named = self.clusters.as_ref().is_none_or(|names| names.contains(name));

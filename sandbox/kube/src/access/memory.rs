@@ -211,6 +211,10 @@ impl InMemoryClient {
         let answer = operation(&self.server, &call);
         match outcome {
             FaultOutcome::Answered => answer.map_err(refused_by),
+            FaultOutcome::AnsweredLate(time) => {
+                tokio::time::sleep(time).await;
+                answer.map_err(refused_by)
+            }
             FaultOutcome::Dropped => Err(AccessError::Unreachable {
                 what: what(),
                 why: "the connection broke before the answer".to_owned(),

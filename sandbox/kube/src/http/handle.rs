@@ -122,6 +122,10 @@ async fn objects(
     };
     match outcome {
         FaultOutcome::Answered => Ok(answer),
+        FaultOutcome::AnsweredLate(time) => {
+            tokio::time::sleep(time).await;
+            Ok(answer)
+        }
         FaultOutcome::Dropped => Err(ConnectionError::Reset),
     }
 }

@@ -33,6 +33,8 @@ pub enum FaultAction {
     Delay(Duration),
     /// It is answered with this error.
     Refuse(Status),
+    /// It is served, and answered after this time.
+    AnswerLate(Duration),
     /// It is served, and the connection breaks before the answer.
     DropAfterWrite,
     /// The connection cannot be made.
@@ -55,6 +57,8 @@ pub struct RequestKey {
 pub(crate) enum FaultOutcome {
     /// With its answer.
     Answered,
+    /// With its answer, this long after it was served.
+    AnsweredLate(Duration),
     /// With a broken connection, after it was served.
     Dropped,
 }
@@ -138,6 +142,7 @@ impl ApiServer {
                 }
             }
             FaultAction::Refuse(status) => Err(Refusal::Status(Box::new(status))),
+            FaultAction::AnswerLate(time) => Ok(FaultOutcome::AnsweredLate(time)),
             FaultAction::DropAfterWrite => Ok(FaultOutcome::Dropped),
             FaultAction::Unreachable => Err(Refusal::Unreachable),
         }

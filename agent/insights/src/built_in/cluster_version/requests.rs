@@ -46,7 +46,7 @@ pub(super) fn no_next_release(cluster: &ClusterVersion, target: &str) -> Option<
     let (summary, action) = if to.cmp_precedence(&from).is_le() {
         let summary = format!("{target} is not newer than {running}, which the cluster runs");
         (summary, "Choose a newer version")
-    } else if to.major == from.major && to.minor > from.minor + 1 {
+    } else if to.major == from.major && to.minor > from.minor.saturating_add(1) {
         let summary = format!("{target} is more than one minor release ahead of {running}");
         (summary, "Update to the minor release between them first")
     } else {

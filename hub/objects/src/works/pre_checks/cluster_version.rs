@@ -58,7 +58,7 @@ pub(super) fn by_cluster_version(
         |uid: &str, level, summary: &str| findings.push(own_finding(uid, Cause::None, level, summary));
     if let Some(target) = target
         && target.major == running.major
-        && target.minor > running.minor + 1
+        && target.minor > running.minor.saturating_add(1)
     {
         let summary = format!("{target} is more than one minor release ahead of {running}");
         add("not-a-next-release", FindingLevel::Error, &summary);

@@ -1,7 +1,7 @@
 //! The accepted risks of a rollout's target, by where they count: everybody who may accept adds to them, and each cluster looks only at its
 //! own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_names::ClusterName;
@@ -59,7 +59,7 @@ impl AcceptedRisks {
     }
 
     /// The risks that are accepted on a cluster, in the order of the list, and how many nobody has looked at. What several entries say alike
-    /// is there once.
+    /// is there once, for as long as any of them counts.
     pub fn about(
         &self,
         cluster: &ClusterName,
@@ -70,15 +70,27 @@ impl AcceptedRisks {
         places.extend(named.iter().flat_map(|named| &named.kept));
         places.sort_unstable();
         let risks = places.iter().filter_map(|place| self.all.get(*place as usize));
-        let mut known = BTreeSet::new();
-        let about = risks.filter(|risk| risk.is_about(cluster, facts) && known.insert(&risk.id));
+        let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut about: Vec<&RiskAcceptance> = Vec::new();
+        for risk in risks.filter(|risk| risk.is_about(cluster, facts)) {
+            let place = *known.entry(&*risk.id).or_insert(about.len());
+            match about.get_mut(place) {
+                Some(other) if risk.outlasts(other) => *other = risk,
+                Some(_) => {}
+                None => about.push(risk),
+            }
+        }
         let left_out = self.unnamed.left_out + named.map_or(0, |named| named.left_out);
-        (about.collect(), left_out)
+        (about, left_out)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use jiff::Timestamp;
+
     use super::*;
     use crate::{AcceptedFinding, EndedOn, FindingLevel};
 
@@ -131,6 +143,27 @@ mod tests {
         ] {
             let expected = expected.into_iter().map(str::to_owned).collect();
             assert_eq!(about(all(), cluster), (expected, 0), "{cluster}");
+        }
+    }
+
+    /// Who renews an acceptance by another object accepts it until that is over, in whichever order they are listed.
+    #[test]
+    fn of_what_several_say_alike_the_one_counts_that_lasts_longest() {
+        let until = |seconds: Option<i64>| RiskAcceptance {
+            until: seconds.map(|seconds| Timestamp::from_second(seconds).unwrap()),
+            ..risk(1, "4", &[])
+        };
+        for (all, expected) in [
+            ([Some(10), None], None),
+            ([None, Some(10)], None),
+            ([Some(10), Some(20)], Some(20)),
+            ([Some(20), Some(10)], Some(20)),
+        ] {
+            let all: Arc<[RiskAcceptance]> = all.into_iter().map(until).collect();
+            let accepted = AcceptedRisks::of(&all, Some("4"));
+            let (about, _) = accepted.about(&"a".into(), None);
+            let found = about.iter().map(|risk| risk.until.map(Timestamp::as_second));
+            assert_eq!(found.collect::<Vec<_>>(), [expected]);
         }
     }
 
