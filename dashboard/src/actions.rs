@@ -51,6 +51,8 @@ struct Changed {
 pub(crate) struct Meant {
     /// Its uid; none where its name alone is given.
     uid: Option<String>,
+    /// Its generation, where what follows depends on what it says: of one that was edited since, other clusters may start, to another target.
+    generation: Option<i64>,
 }
 
 impl Changed {
@@ -75,6 +77,12 @@ impl Changed {
                 format!("{key} has been deleted and created anew since you were asked: nothing is done"),
             ));
         }
+        if meant.generation.is_some() && meant.generation != upgrade.metadata.generation {
+            return Err(ApiError::new(
+                StatusCode::CONFLICT,
+                format!("{key} has been edited since you were asked: nothing is done; look at it once more"),
+            ));
+        }
         Ok(Self { client, key, upgrade })
     }
 }
@@ -87,7 +95,7 @@ pub(crate) fn no_upgrade(namespace: &str, name: &str) -> ApiError {
 
 async fn set_paused(viewer: &Viewer, path: (String, String), meant: &Meant, paused: bool) -> Answer {
     let Changed { client, key, upgrade } = Changed::by(viewer, Right::PATCH_UPGRADES, path, meant).await?;
-    let is_changed = drydock_edits::set_paused(&client, &upgrade, paused).await?;
+    let is_changed = drydock_edits::set_paused(&client, upgrade, paused).await?;
     Ok(done(match (is_changed, paused) {
         (true, true) => format!("{key} is paused: no further cluster starts, running upgrades continue"),
         (true, false) => format!("{key} continues"),
@@ -118,6 +126,8 @@ pub(crate) async fn resume(
 #[derive(Deserialize)]
 pub(crate) struct Retry {
     cluster: Option<ClusterName>,
+    /// Which have failed, when somebody was asked about all: others do not start over.
+    failed: Option<String>,
     #[serde(flatten)]
     meant: Meant,
 }
@@ -137,6 +147,17 @@ pub(crate) async fn retry(
         .live()
         .look(&key)
         .ok_or_else(|| no_upgrade(&key.namespace, &key.name))?;
+    if asked
+        .failed
+        .is_some_and(|failed| failed != drydock_edits::failed_set(&clusters))
+    {
+        return Err(ApiError::new(
+            StatusCode::CONFLICT,
+            format!(
+                "other clusters of {key} have failed than when you were asked: none starts over; look at them once more"
+            ),
+        ));
+    }
     let failed = drydock_edits::failed(&clusters);
     let now = dashboard.live().clock().now();
     drydock_edits::retry(&client, upgrade, &failed, asked.cluster.as_slice(), now).await?;

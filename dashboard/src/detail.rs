@@ -106,6 +106,8 @@ struct UpgradeDetail {
     completed: Vec<CompletedPoint>,
     in_flight: Vec<InFlightView>,
     failures: Vec<FailureView>,
+    /// Which clusters have failed, in short.
+    failed_set: String,
     waits: Vec<WaitView>,
     /// What follows from findings; nothing if the spec is invalid.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,6 +192,7 @@ pub(crate) async fn detail(
             .map(in_flight)
             .collect(),
         failures: failures(&clusters),
+        failed_set: drydock_edits::failed_set(&clusters),
         waits: waits(&clusters),
         pre_checks: mode.map(PreChecksMode::as_str),
         findings,

@@ -86,6 +86,8 @@ pub(crate) struct UpgradeSummary {
     key: String,
     /// Another one of the same name has another.
     uid: String,
+    /// The edition of its spec.
+    generation: i64,
     target: String,
     phase: &'static str,
     paused: bool,
@@ -120,6 +122,7 @@ impl UpgradeSummary {
         Self {
             key: key.to_string(),
             uid: object.metadata.uid.clone().unwrap_or_default(),
+            generation: object.metadata.generation.unwrap_or_default(),
             target: target(object, &report.target),
             phase: phase(report),
             paused: object.spec.paused.unwrap_or(false),

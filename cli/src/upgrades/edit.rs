@@ -11,7 +11,7 @@ use super::{fleet, table};
 pub async fn set_paused(hub: &Hub, name: &str, paused: bool) -> anyhow::Result<()> {
     let upgrade = hub.upgrade(name).await?;
     let word = if paused { "paused" } else { "resumed" };
-    if drydock_edits::set_paused(&hub.client, &upgrade, paused).await? {
+    if drydock_edits::set_paused(&hub.client, upgrade, paused).await? {
         table::print(&format!("{name} {word}"))
     } else {
         table::print(&format!("{name} is {word} already"))

@@ -87,6 +87,57 @@ async fn an_upgrade_that_was_created_anew_under_the_name_is_not_meant() {
     page.end().await;
 }
 
+/// What somebody edits while another is asked may start other clusters, to another target. A pause is for whatever there is.
+#[tokio::test(start_paused = true)]
+async fn what_was_edited_since_somebody_was_asked_is_not_resumed() {
+    let page = Page::of(3).await;
+    page.upgrade(&["dev1"]).await;
+    let (status, _) = page.post(&path("/pause"), json!({"generation": 7})).await;
+    assert_eq!(status, StatusCode::CONFLICT, "who sends it means it");
+    assert_eq!(page.post(&path("/pause"), json!({})).await.0, StatusCode::OK);
+    let (_, shown) = page.get(&path("")).await;
+    let edit = json!({"spec": {"clusterSelector": {}}});
+    page.upgrades()
+        .patch(UPGRADE, &PatchParams::default(), &Patch::Merge(edit))
+        .await
+        .unwrap();
+    let asked = |detail: &Value| json!({"uid": detail["uid"], "generation": detail["generation"]});
+    let (status, answer) = page.post(&path("/resume"), asked(&shown)).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    assert!(
+        answer["error"]
+            .as_str()
+            .unwrap()
+            .contains("edited since you were asked")
+    );
+    assert_eq!(
+        page.upgrades().get(UPGRADE).await.unwrap().spec.paused,
+        Some(true)
+    );
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let (_, shown) = page.get(&path("")).await;
+    let (status, answer) = page.post(&path("/resume"), asked(&shown)).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_that_have_failed_since_somebody_was_asked_are_not_retried() {
+    let page = with_a_failure().await;
+    let (_, shown) = page.get(&path("")).await;
+    let (status, answer) = page
+        .post(&path("/retry"), json!({"failed": "those of before"}))
+        .await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
+    assert!(!upgrade.annotations().contains_key(RETRY_ANNOTATION));
+    let (status, answer) = page
+        .post(&path("/retry"), json!({"failed": shown["failedSet"]}))
+        .await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    page.end().await;
+}
+
 /// A fleet of three of which dev2 has failed.
 async fn with_a_failure() -> Page {
     let mut env = TestEnvSettings::demo(3, 7);

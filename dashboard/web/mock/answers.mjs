@@ -35,6 +35,7 @@ export function upgrade(fleet, key) {
   const left = clusters.length - counts.complete - counts.failed;
   return {
     key,
+    generation: fleet.generations.get(key) ?? 1,
     target: fleet.targets.get(key),
     phase: paused ? 'Paused' : 'InProgress',
     paused,
@@ -45,6 +46,11 @@ export function upgrade(fleet, key) {
     startedAt: fleet.now - 90_000,
     forecast: left > 0 ? { p10: fleet.now + 40_000, p50: fleet.now + 61_000, p90: fleet.now + 110_000 } : {},
   };
+}
+
+export function failedSet(fleet, key) {
+  const failed = fleet.of(key).filter((cluster) => cluster.state === 'Failed');
+  return failed.map(({ name }) => name).sort().join(' ');
 }
 
 export function upgradeDetail(fleet, key) {
@@ -70,6 +76,7 @@ export function upgradeDetail(fleet, key) {
     inFlight: clusters
       .filter((cluster) => STEPS.includes(cluster.state))
       .map((cluster) => ({ ...row(cluster), startedAt: cluster.startedAt || cluster.since, share: cluster.share, normalUntil: cluster.normalUntil })),
+    failedSet: failedSet(fleet, key),
     failures: group(state('Failed'), (cluster) => cluster.reason).map((list) => ({ reason: list[0].reason, message: list[0].message, clusters: list.map((one) => one.name) })),
     waits: group(state('NotStarted'), (cluster) => cluster.reason).map((list) => ({
       reason: list[0].reason,

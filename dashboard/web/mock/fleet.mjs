@@ -25,6 +25,7 @@ export class MockFleet {
     this.clusters = new Map();
     this.upgrades = new Map();
     this.paused = new Set();
+    this.generations = new Map();
     this.accepted = [];
     this.preChecks = 'Require';
     this.events = [];
@@ -82,6 +83,10 @@ export class MockFleet {
     } else if (phase < 0.4) this.fail(cluster, now - dice.below(40_000));
     else this.wait(cluster);
     return cluster;
+  }
+
+  edited(key) {
+    this.generations.set(key, (this.generations.get(key) ?? 1) + 1);
   }
 
   wait(cluster) {

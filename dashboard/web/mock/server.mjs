@@ -124,14 +124,18 @@ function upgrades(state, key, action, post, response) {
       return ok(answers.forecast(fleet, `${key.split('/')[1]} to ${fleet.targets.get(key)}`));
     case 'pause':
       fleet.paused.add(key);
+      fleet.edited(key);
       fleet.event('Normal', 'Paused', 'paused by ann@example.com');
       publish(state, []);
       return ok({ done: `${key} paused` });
     case 'resume':
+      if (post.generation !== answers.upgrade(fleet, key).generation) return json(response, 409, { error: `${key} has been edited since you were asked: nothing is done` });
       fleet.paused.delete(key);
+      fleet.edited(key);
       publish(state, []);
       return ok({ done: `${key} resumed` });
     case 'retry': {
+      if (post.cluster === undefined && post.failed !== answers.failedSet(fleet, key)) return json(response, 409, { error: `other clusters of ${key} have failed than when you were asked` });
       const failed = fleet.of(key).filter((cluster) => cluster.state === 'Failed' && (!post.cluster || cluster.name === post.cluster));
       if (failed.length === 0) return json(response, 409, { error: `${post.cluster ?? 'no cluster'} has not failed` });
       failed.forEach((cluster) => fleet.wait(cluster));

@@ -129,3 +129,12 @@ test('what an address asks for is shown as chosen, also where it is not offered'
   await page.evaluate(() => (location.hash = '#/history?upgrade=gone%2Fone'));
   await expect(page.getByLabel('Upgrade')).toHaveValue('gone/one');
 });
+
+test('an address may ask for what every object has', async ({ dashboard: { page, open } }) => {
+  await open();
+  for (const word of ['constructor', '__proto__']) {
+    await page.evaluate((to) => (location.hash = `#/fleet?window=${to}`), word);
+    await expect(page.getByText('0 of 120 clusters')).toBeVisible();
+    await expect(page.getByRole('button', { name: `Start window: ${word}` })).toBeVisible();
+  }
+});

@@ -99,3 +99,135 @@ test('what is called a token within an address is none, and the sign-in stays', 
   await expect(page.getByText('live', { exact: true })).toBeVisible();
   await expect(page.getByLabel('Text')).toHaveValue('fra');
 });
+
+test('what is asked can be done only while the page is connected, and is said to be so', async ({ dashboard: { page, open, misuse } }) => {
+  await open('#/upgrade/default/spring');
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Pause this upgrade?' });
+  const action = dialog.getByRole('button', { name: 'Pause' });
+  await expect(action).toBeEnabled();
+  await misuse('refuse');
+  await expect(action).toBeDisabled();
+  await expect(dialog.locator('[aria-live=polite]')).toContainText('Not connected: nothing can be done until the page is connected again.');
+  await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  await misuse('accept');
+  await expect(action).toBeEnabled();
+  await expect(dialog).not.toContainText('Not connected');
+  await action.click();
+  await expect(dialog).toContainText('default/spring paused');
+});
+
+test('a text is applied only while the page is connected', async ({ dashboard: { page, open, misuse } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const ask = page.getByRole('button', { name: 'Apply…' });
+  await expect(ask).toBeEnabled();
+  await ask.click();
+  const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  const action = dialog.getByRole('button', { name: 'Apply' });
+  await expect(action).toBeEnabled();
+  await misuse('refuse');
+  await expect(action).toBeDisabled();
+  await expect(dialog).toContainText('Not connected');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(ask).toBeDisabled();
+  // What is lost is the connection, not the upgrade.
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
+  await misuse('accept');
+  await expect(ask).toBeEnabled();
+});
+
+test('what was sent before the connection was lost keeps its outcome', async ({ dashboard: { page, open, misuse } }) => {
+  await open('#/upgrade/default/spring');
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  await page.route('**/pause', async (route) => {
+    await answered;
+    await route.fulfill({ json: { done: 'default/spring paused' } });
+  });
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Pause this upgrade?' });
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await misuse('refuse');
+  await expect(page.getByText('Not connected: what is shown is')).toBeVisible();
+  await expect(dialog).not.toContainText('Not connected');
+  answer();
+  await expect(dialog.getByRole('status')).toContainText('default/spring paused');
+  await expect(dialog.getByRole('button', { name: 'Close' })).toBeFocused();
+});
+
+test('the text of an upgrade that is gone is gone from the plan, and there again when it is', async ({ dashboard: { page, open, misuse, server } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/name: spring/);
+  await page.getByRole('button', { name: 'Forecast' }).click();
+  await expect(page.getByText(/in half of the runs/)).toBeVisible();
+  const { targets } = server.state.fleet;
+  const target = targets.get('default/spring');
+  await misuse('gone', { key: 'default/spring' });
+  await expect(page.getByText('default/spring is not there, or you may not see it.')).toBeVisible();
+  await expect(editor).toHaveValue('');
+  await expect(page.getByText(/in half of the runs/)).toHaveCount(0);
+  await editor.fill('metadata: {name: spring}');
+  await expect(page.getByText('What you have written stays; it cannot be applied here.')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Apply…' })).toBeDisabled();
+  await editor.fill('');
+  targets.set('default/spring', target);
+  await misuse('step');
+  await expect(editor).toHaveValue(/name: spring/);
+  await expect(page.getByText('is not there, or you may not see it')).toHaveCount(0);
+});
+
+test('what somebody has written stays when the upgrade is gone, and is not applied', async ({ dashboard: { page, open, misuse, server } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('First: ManagedClustersUpgrade (YAML)');
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
+  await page.getByRole('button', { name: 'Compare with another strategy' }).click();
+  const mine = (await editor.inputValue()).replace(/version: \S+/, 'version: 4.18.10');
+  await editor.fill(mine);
+  await page.getByRole('button', { name: 'Apply the first…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Apply the first text?' });
+  await expect(dialog).toContainText('4.18.9');
+  await expect(dialog.getByRole('button', { name: 'Apply' })).toBeEnabled();
+  // A right that is taken away shows as another list of upgrades.
+  server.state.fleet.targets.delete('default/spring');
+  await misuse('reset');
+  await misuse('cut');
+  await expect(dialog).toContainText('The upgrade is not there any more, or you may not see it any more.');
+  await expect(dialog).not.toContainText('4.18.9');
+  await expect(dialog.getByRole('button', { name: 'Apply' })).toBeDisabled();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(editor).toHaveValue(mine);
+  await expect(page.getByLabel('Second: another strategy')).toHaveValue('');
+  await expect(page.getByText('What you have written stays; it cannot be applied here.')).toBeVisible();
+  for (const button of await page.getByRole('button', { name: /^Apply/ }).all()) await expect(button).toBeDisabled();
+  expect(await page.evaluate(() => sessionStorage.getItem('drydock-drafts'))).not.toContain('version: 4.18.9');
+  // It is a draft like others.
+  await page.getByRole('link', { name: 'History', exact: true }).click();
+  await page.goBack();
+  await expect(editor).toHaveValue(mine);
+  await page.getByRole('button', { name: 'Discard it' }).click();
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue('');
+});
+
+test('who may see nothing any more sees no text of an upgrade', async ({ dashboard: { page, open, misuse } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/name: spring/);
+  await misuse('forbid', { path: '/api/' });
+  await misuse('cut');
+  await expect(page.getByText('The server refuses to show the fleet.')).toBeVisible();
+  await expect(editor).toHaveValue('');
+  await expect(page.getByText('default/spring is not there, or you may not see it.')).toBeVisible();
+});
+
+test('another upgrade that a text is about is gone from the dialog, too', async ({ dashboard: { page, open, misuse } }) => {
+  await open('#/plan');
+  await page.getByLabel('ManagedClustersUpgrade (YAML)').fill('metadata: {name: edge-418, namespace: edge}\nspec:\n  clusterVersion: {version: 4.18.10}');
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  await expect(dialog).toContainText('It changes edge/edge-418');
+  await misuse('gone', { key: 'edge/edge-418' });
+  await expect(dialog).toContainText('The upgrade is not there any more, or you may not see it any more.');
+  await expect(dialog).not.toContainText('edge-418');
+  await expect(dialog.getByRole('button', { name: 'Apply' })).toBeDisabled();
+});

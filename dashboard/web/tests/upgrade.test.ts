@@ -1,4 +1,13 @@
+import type { Page, Route } from '@playwright/test';
 import { expect, test } from './fixtures';
+
+/** The next request to an address, which waits for its answer. */
+async function hold(page: Page, address: string): Promise<Route> {
+  let sent = (_: Route) => {};
+  const request = new Promise<Route>((resolve) => (sent = resolve));
+  await page.route(address, sent, { times: 1 });
+  return request;
+}
 
 test('an upgrade shows what it does and what holds it back', async ({ dashboard: { page, open } }) => {
   await open('#/upgrade/default/spring');
@@ -97,6 +106,31 @@ test('pause asks first, says what it will do, and resume is offered then', async
   await page.getByRole('button', { name: 'Resume…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
   await expect(page.getByRole('dialog')).toContainText('default/spring resumed');
+});
+
+test('what was edited while somebody was asked is not resumed', async ({ dashboard: { page, open, server } }) => {
+  server.state.fleet.paused.add('default/spring');
+  await open('#/upgrade/default/spring');
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Resume this upgrade?' });
+  await expect(dialog).toContainText('Clusters of default/spring start again to 4.18.9, as its strategy allows: ');
+  server.state.fleet.edited('default/spring');
+  await dialog.getByRole('button', { name: 'Resume' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('has been edited since you were asked');
+  expect(server.state.fleet.paused.has('default/spring')).toBe(true);
+});
+
+test('what fails while somebody is asked is not retried', async ({ dashboard: { page, open, server } }) => {
+  await open('#/upgrade/default/spring');
+  await page.getByRole('button', { name: 'Retry…', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: /^Retry \d+ clusters?\?$/ });
+  await expect(dialog).toBeVisible();
+  const { fleet } = server.state;
+  const other = fleet.of('default/spring').find(({ state }) => state === 'NotStarted');
+  if (other) other.state = 'Failed';
+  await dialog.getByRole('button', { name: 'Retry' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('other clusters of default/spring have failed');
+  expect(other?.state).toBe('Failed');
 });
 
 test('who cannot see the page hears what has become different', async ({ dashboard: { page, open, server, misuse } }) => {
@@ -245,6 +279,58 @@ test('an answer that is lost leaves it open whether it was done', async ({ dashb
   await dialog.getByRole('button', { name: 'Pause' }).click();
   await expect(dialog).toContainText('It is not known whether it was done');
   expect(server.state.fleet.paused.has('default/spring')).toBe(true);
+});
+
+for (const [what, end, title, text] of [
+  ['a refusal', (route: Route) => route.fulfill({ status: 403, json: { error: 'ann may not patch it' } }), 'Pause: It was not done.', 'You may not do this: ann may not patch it'],
+  ['an answer that is lost', (route: Route) => route.abort('connectionreset'), 'Pause: It is not known whether it was done: look before you do it again.', 'the server does not answer'],
+] as const) {
+  test(`${what} is said also to who has closed the question before`, async ({ dashboard: { page, open } }) => {
+    await open('#/upgrade/default/spring');
+    const sent = hold(page, '**/pause');
+    await page.getByRole('button', { name: 'Pause…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Pause this upgrade?' });
+    await dialog.getByRole('button', { name: 'Pause' }).click();
+    await expect(dialog.getByRole('button', { name: 'One moment…' })).toBeDisabled();
+    await page.keyboard.press('Escape');
+    await expect(dialog).toBeHidden();
+    await end(await sent);
+    const outcome = page.getByRole('alertdialog', { name: title });
+    await expect(outcome).toContainText(text);
+    await expect(outcome.getByRole('button', { name: 'Close' })).toBeFocused();
+    await page.keyboard.press('Enter');
+    await expect(outcome).toBeHidden();
+    await expect(page.getByRole('button', { name: 'Pause…' })).toBeFocused();
+  });
+}
+
+test('a refusal that comes late takes no other question away, and a success is not said', async ({ dashboard: { page, open, misuse } }) => {
+  await open('#/upgrade/default/spring');
+  const pause = async () => {
+    const sent = hold(page, '**/pause');
+    await page.getByRole('button', { name: 'Pause…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('dialog')).toBeHidden();
+    return sent;
+  };
+  const refused = await pause();
+  await page.getByRole('button', { name: /^Accept: budget monitoring/ }).click();
+  const other = page.getByRole('dialog', { name: 'Accept this finding?' });
+  await other.getByLabel('Reason').fill('lifted');
+  await refused.fulfill({ status: 409, json: { error: 'it is another one' } });
+  const outcome = page.getByRole('alertdialog');
+  await expect(outcome).toContainText('it is another one');
+  await outcome.getByRole('button', { name: 'Close' }).click();
+  await expect(outcome).toHaveCount(0);
+  await expect(other.getByLabel('Reason')).toHaveValue('lifted');
+  await expect(other.getByLabel('Reason')).toBeFocused();
+  await page.keyboard.press('Escape');
+  const done = await pause();
+  await Promise.all([page.waitForResponse('**/pause'), done.fulfill({ json: { done: 'default/spring paused' } })]);
+  await misuse('step');
+  await expect(page.getByRole('button', { name: 'Pause…' })).toBeEnabled();
+  await expect(page.locator('dialog')).toHaveCount(0);
 });
 
 test('fields of others are taken over only by who says so', async ({ dashboard: { page, open } }) => {

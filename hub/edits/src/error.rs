@@ -62,7 +62,7 @@ pub enum EditError {
     )]
     ChangedSince(String),
     /// What somebody was asked about is not what there is.
-    #[error("somebody has created, changed or deleted {0} since you were asked: nothing is applied")]
+    #[error("somebody has created, changed or deleted {0} since you were asked: nothing is done")]
     ChangedSinceAsked(String),
     /// What was written would go with it.
     #[error("{0} is being deleted, and a change would go with it: nothing is written")]

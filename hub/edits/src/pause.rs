@@ -7,33 +7,46 @@ use serde_json::json;
 
 use crate::{EditError, parameters};
 
-/// Pauses or resumes an upgrade. False if it is so already.
+/// Pauses or resumes an upgrade. False if it is so already. What resumes is what was read: an upgrade that somebody has edited since may start
+/// something else. A pause is for whatever there is.
 ///
 /// # Errors
-/// If the API server refuses.
+/// If it is edited meanwhile, is being deleted, or the API server refuses.
 pub async fn set_paused(
     client: &Client,
-    upgrade: &ManagedClustersUpgrade,
+    mut upgrade: ManagedClustersUpgrade,
     paused: bool,
 ) -> Result<bool, EditError> {
-    if upgrade.metadata.deletion_timestamp.is_some() {
-        let key = format!(
-            "{}/{}",
-            upgrade.namespace().unwrap_or_default(),
-            upgrade.name_any()
-        );
-        return Err(EditError::BeingDeleted(key));
+    let api = api_of(client, &upgrade);
+    let name = upgrade.name_any();
+    let key = format!("{}/{name}", upgrade.namespace().unwrap_or_default());
+    loop {
+        if upgrade.metadata.deletion_timestamp.is_some() {
+            return Err(EditError::BeingDeleted(key));
+        }
+        if upgrade.spec.paused.unwrap_or(false) == paused {
+            return Ok(false);
+        }
+        // One of the same name that has come since is another.
+        let mut metadata = json!({"uid": upgrade.uid()});
+        if !paused {
+            metadata["resourceVersion"] = json!(upgrade.resource_version());
+        }
+        let patch = Patch::Merge(json!({"metadata": metadata, "spec": {"paused": paused}}));
+        match api.patch(&name, &parameters(), &patch).await {
+            Ok(_) => return Ok(true),
+            Err(kube::Error::Api(status)) if status.is_conflict() && !paused => {
+                let newer = api.get(&name).await;
+                let newer = newer.map_err(|error| EditError::changing(&upgrade, error))?;
+                // The hub writes the status at any time: that is no edit.
+                if (newer.uid(), newer.metadata.generation) != (upgrade.uid(), upgrade.metadata.generation) {
+                    return Err(EditError::ChangedSinceAsked(key));
+                }
+                upgrade = newer;
+            }
+            Err(error) => return Err(EditError::changing(&upgrade, error)),
+        }
     }
-    if upgrade.spec.paused.unwrap_or(false) == paused {
-        return Ok(false);
-    }
-    // One of the same name that has come since is another.
-    let patch = Patch::Merge(json!({"metadata": {"uid": upgrade.uid()}, "spec": {"paused": paused}}));
-    api_of(client, upgrade)
-        .patch(&upgrade.name_any(), &parameters(), &patch)
-        .await
-        .map_err(|error| EditError::changing(upgrade, error))?;
-    Ok(true)
 }
 
 pub(crate) fn api_of(client: &Client, upgrade: &ManagedClustersUpgrade) -> Api<ManagedClustersUpgrade> {

@@ -1,5 +1,7 @@
 //! Retries: an annotation of the upgrade, whose value only has to be a new one.
 
+use std::collections::BTreeSet;
+
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
@@ -10,9 +12,10 @@ use jiff::Timestamp;
 use kube::api::Patch;
 use kube::{Client, ResourceExt};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use crate::pause::api_of;
-use crate::{EditError, parameters};
+use crate::{EditError, hex, parameters};
 
 /// The names of those that have failed.
 pub fn failed(clusters: &[ClusterDetails]) -> Vec<&str> {
@@ -20,6 +23,17 @@ pub fn failed(clusters: &[ClusterDetails]) -> Vec<&str> {
         .iter()
         .filter(|details| details.state == ClusterState::Failed);
     failed.map(|details| details.name.as_str()).collect()
+}
+
+/// Which clusters have failed, in short: who has been asked about these retries no others.
+pub fn failed_set(clusters: &[ClusterDetails]) -> String {
+    let names: BTreeSet<&str> = failed(clusters).into_iter().collect();
+    let mut digest = Sha256::new();
+    for name in names {
+        digest.update(name);
+        digest.update("\n");
+    }
+    hex(&digest.finalize(), 8)
 }
 
 /// Lets clusters start over that have `failed`: all of them if none is named.

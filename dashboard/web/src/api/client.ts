@@ -87,6 +87,12 @@ export interface Done {
   edition?: string;
 }
 
+/** What was shown of an upgrade: one that has been created anew under its name, or edited since, starts nothing. */
+export interface Meant {
+  uid: string | undefined;
+  generation: number | undefined;
+}
+
 /** A text that is written to the hub. */
 export interface Writing {
   yaml: string;
@@ -126,8 +132,9 @@ export const api = {
   forecast: async (key: string, signal?: AbortSignal) => withLists(await get<Forecast>(`upgrades/${path(key)}/forecast`, signal), FORECAST_LISTS),
   // `uid`: that of the upgrade that was shown. One that has been created anew under its name is not meant.
   pause: (key: string, uid?: string) => post<Done>(`upgrades/${path(key)}/pause`, { uid }),
-  resume: (key: string, uid?: string) => post<Done>(`upgrades/${path(key)}/resume`, { uid }),
-  retry: (key: string, uid?: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, { uid, cluster }),
+  resume: (key: string, meant: Meant) => post<Done>(`upgrades/${path(key)}/resume`, meant),
+  // `failed`: those that had failed. Others are not retried.
+  retry: (key: string, what: Meant & ({ failed: string } | { cluster: string })) => post<Done>(`upgrades/${path(key)}/retry`, what),
   // `reporters`: those of the finding that was shown. For other clusters, or what has become worse, nothing is accepted.
   accept: (key: string, body: { uid?: string; finding: string; target: string; reporters: string; reason: string; until?: number }) =>
     post<Done>(`upgrades/${path(key)}/accept`, body),

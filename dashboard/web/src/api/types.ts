@@ -56,6 +56,8 @@ export interface StatusForecast extends Band {
 export interface Upgrade {
   key: string;
   uid: string;
+  /** The edition of its spec. */
+  generation: number;
   target: string;
   phase: string;
   paused: boolean;
@@ -140,6 +142,8 @@ export interface UpgradeDetail extends Upgrade {
   completed: CompletedPoint[];
   inFlight: InFlight[];
   failures: { reason: string; message: string; clusters: string[] }[];
+  /** Which clusters have failed, in short. */
+  failedSet: string;
   waits: { reason: string; message: string; clusters: number; names: string[] }[];
   /** What follows from findings; not known where the spec is invalid. */
   preChecks?: string;

@@ -4,9 +4,10 @@ import type { JSX } from 'preact';
 import { FILTER_COLUMNS, type FilterColumn, type FleetQuery } from '../url/route';
 import { refine } from '../url/use-route';
 import { Button, Text } from '../ui/parts';
+import { own } from '../words/own';
 import { printable } from '../words/text';
 import { COLOR_MODES, type ColorMode } from './color-modes';
-import { WINDOW_LABEL, type WindowClass } from './windows';
+import { WINDOW_LABEL } from './windows';
 
 const MODE_LABEL: Record<ColorMode, string> = {
   state: 'State',
@@ -84,7 +85,7 @@ function Only({ query }: { query: FleetQuery }) {
     <div class="asked">
       {asked.map((column) => (
         <button key={column} type="button" class="asked-value" onClick={() => without(column)}>
-          {MODE_LABEL[column as ColorMode] ?? 'Reason'}: <Text of={wordOf(column, query.only[column] ?? '')} limit={63} />
+          {own(MODE_LABEL, column) ?? 'Reason'}: <Text of={wordOf(column, query.only[column] ?? '')} limit={63} />
           <span aria-hidden="true"> ×</span>
           <span class="visually-hidden"> (take this filter off)</span>
         </button>
@@ -96,8 +97,8 @@ function Only({ query }: { query: FleetQuery }) {
   );
 }
 
-function wordOf(column: FilterColumn, value: string): string {
-  if (column === 'window') return WINDOW_LABEL[value as WindowClass] ?? value;
+export function wordOf(column: FilterColumn, value: string): string {
+  if (column === 'window') return own(WINDOW_LABEL, value) ?? value;
   return value === '' ? 'none' : value;
 }
 

@@ -6,7 +6,7 @@ type Part = Partial<Omit<Upgrade, 'counts' | 'halt'>> & { halt?: string };
 
 function upgrade(key: string, [notStarted, inFlight, complete, failed]: [number, number, number, number], { halt, ...part }: Part = {}): Upgrade {
   const counts = { selected: notStarted + inFlight + complete + failed, notStarted, inFlight, complete, failed, other: 0 };
-  return { key, uid: key, target: '4.18.9', phase: 'InProgress', paused: false, states: {}, message: '', counts, ...(halt ? { halt: { reason: halt, message: '' } } : {}), ...part };
+  return { key, uid: key, generation: 1, target: '4.18.9', phase: 'InProgress', paused: false, states: {}, message: '', counts, ...(halt ? { halt: { reason: halt, message: '' } } : {}), ...part };
 }
 
 it('what needs attention comes first, what has nothing left comes last', () => {

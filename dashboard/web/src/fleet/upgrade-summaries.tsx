@@ -5,6 +5,7 @@ import type { Upgrade } from '../api/types';
 import { useApp } from '../ui/use-app';
 import { Button, Label, Reason, Target, Text } from '../ui/parts';
 import { ProgressBar } from '../upgrade/progress-bar';
+import { own } from '../words/own';
 import { count, percent } from '../words/text';
 import { moment } from '../words/time';
 import { isComplete, order } from './upgrade-order';
@@ -68,7 +69,7 @@ export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.counts.inFlight > 0) return <Label color="blue">in progress</Label>;
   return (
     <Label color={upgrade.phase === 'Failed' ? 'red' : 'grey'}>
-      <Text of={PHASE[upgrade.phase] ?? upgrade.phase} limit={40} />
+      <Text of={own(PHASE, upgrade.phase) ?? upgrade.phase} limit={40} />
     </Label>
   );
 }

@@ -6,6 +6,7 @@ import { ActionDialog, isUnknown } from '../ui/action-dialog';
 import { Alert, Spinner, Text } from '../ui/parts';
 import { useFleet, useStatus } from '../ui/use-app';
 import { clusters, count } from '../words/text';
+import { useGone } from './gone';
 
 /** Which of two texts; `only` if there is one. */
 export type Which = 'only' | 'first' | 'second';
@@ -25,9 +26,10 @@ interface Asked {
   onDone: (done: Done) => void;
 }
 
-type Tried = { is: 'busy' } | { is: 'refused'; why: string; ofOthers: boolean } | { is: 'known'; preview: Preview };
+type Tried = { is: 'busy' } | { is: 'refused'; why: string; ofOthers: boolean } | { is: 'known'; preview: Preview; /** The upgrade that it shows, where that is listed. */ listed: string | undefined };
 
 export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, onDone }: Asked) {
+  const { fleet } = useStatus();
   const [takeOver, setTakeOver] = useState(false);
   const [ofOthers, setOfOthers] = useState(false);
   const [tried, setTried] = useState<Tried>({ is: 'busy' });
@@ -36,7 +38,7 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
     const stop = new AbortController();
     setTried({ is: 'busy' });
     api.preview(writing, stop.signal).then(
-      (preview) => setTried({ is: 'known', preview }),
+      (preview) => setTried({ is: 'known', preview, listed: fleet.upgrades.has(preview.key) ? preview.key : undefined }),
       (cause) => {
         if (stop.signal.aborted) return;
         const refused = refusal(cause);
@@ -46,6 +48,9 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
     );
     return () => stop.abort();
   }, [takeOver]);
+  const openedIsGone = useGone(opened?.upgrade);
+  const shownIsGone = useGone(tried.is === 'known' ? tried.listed : undefined);
+  const gone = openedIsGone || shownIsGone;
   const preview = tried.is === 'known' ? tried.preview : undefined;
   const send = async () => {
     onSent(true);
@@ -57,20 +62,21 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
     }
   };
   return (
-    <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview} send={send} onClose={onClose} onDone={onDone}>
+    <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview || gone} send={send} onClose={onClose} onDone={onDone}>
       {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
       {which === 'second' && <p>Of the two texts it is the second one, on the right or below, with which the first is compared.</p>}
       <div aria-live="polite">
-        {tried.is === 'busy' && <Spinner label="Trying it on the hub…" />}
-        {tried.is === 'refused' && (
+        {gone && <Alert kind="warning" title="The upgrade is not there any more, or you may not see it any more." />}
+        {!gone && tried.is === 'busy' && <Spinner label="Trying it on the hub…" />}
+        {!gone && tried.is === 'refused' && (
           <Alert kind="danger" title="It cannot be applied.">
             <Text of={tried.why} limit={1000} />
           </Alert>
         )}
-        {preview && <What preview={preview} />}
+        {!gone && preview && <What preview={preview} />}
       </div>
-      {preview && <How preview={preview} />}
-      {ofOthers && (
+      {!gone && preview && <How preview={preview} />}
+      {!gone && ofOthers && (
         <label class="field">
           <span>
             <input type="checkbox" checked={takeOver} onChange={(event) => setTakeOver(event.currentTarget.checked)} /> Take over the fields that others
@@ -78,7 +84,7 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
           </span>
         </label>
       )}
-      {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
+      {!gone && !forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
     </ActionDialog>
   );
 }

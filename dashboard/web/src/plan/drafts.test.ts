@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { areDraftsOf, draftOf, EMPTY, isChanged, keepDraft } from './drafts';
+import { areDraftsOf, draftOf, EMPTY, isChanged, keepDraft, withoutUpgrade } from './drafts';
 
 it('is what differs from the text at first, and is not empty', () => {
   expect(isChanged(EMPTY)).toBe(false);
@@ -57,4 +57,14 @@ it('is not shown for another hub of the same address', () => {
   keepDraft('default/spring', { ...EMPTY, original: 'a', yaml: 'b' });
   expect(areDraftsOf('eve', 'production')).toBe(false);
   expect(draftOf('default/spring')).toBeUndefined();
+});
+
+it('has only what somebody has written once its upgrade is gone', () => {
+  const opened = { ...EMPTY, original: 'a', yaml: 'a', edition: '1' };
+  expect(withoutUpgrade(opened)).toEqual(EMPTY);
+  expect(withoutUpgrade({ ...opened, compare: 'a', comparing: true })).toEqual(EMPTY);
+  expect(withoutUpgrade({ ...opened, yaml: 'b', sent: 'b' })).toEqual({ ...opened, original: '', yaml: 'b', sent: 'b' });
+  const compared = { ...opened, compare: 'b', comparing: true };
+  expect(withoutUpgrade(compared)).toEqual({ ...compared, original: '', yaml: '' });
+  expect(isChanged(withoutUpgrade(compared))).toBe(true);
 });

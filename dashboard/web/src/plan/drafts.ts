@@ -69,6 +69,13 @@ export function isChanged({ original, yaml, compare }: Draft): boolean {
   return [yaml, compare].some((text) => text !== original && text.trim() !== '');
 }
 
+/** What is left of a draft when its upgrade may not be seen: what somebody has written. */
+export function withoutUpgrade(draft: Draft): Draft {
+  const written = (text: string) => (text === draft.original ? '' : text);
+  const left = { ...draft, original: '', yaml: written(draft.yaml), compare: written(draft.compare) };
+  return isChanged(left) ? left : EMPTY;
+}
+
 export function draftOf(upgrade: string): Draft | undefined {
   return drafts.get(upgrade);
 }

@@ -8,7 +8,8 @@ import { showDialog } from '../ui/dialog-host';
 import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { ApplyDialog, type Which } from './apply-dialog';
-import { answered, type Draft, draftOf, EMPTY, isChanged, keepDraft, onAnswer, withAnswer } from './drafts';
+import { answered, type Draft, draftOf, EMPTY, isChanged, keepDraft, onAnswer, withAnswer, withoutUpgrade } from './drafts';
+import { useGone } from './gone';
 
 const EXAMPLE = `apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: ManagedClustersUpgrade
@@ -18,6 +19,7 @@ type Result = { is: 'none' } | { is: 'busy' } | { is: 'done'; plans: Forecast[];
 
 export function PlanPage({ upgrade }: { upgrade: string }) {
   const app = useStatus();
+  const gone = useGone(upgrade || undefined);
   const [draft, setDraft] = useState<Draft>(() => draftOf(upgrade) ?? EMPTY);
   const [isKept, setKept] = useState(() => draftOf(upgrade) !== undefined);
   const [result, set] = useState<Result>({ is: 'none' });
@@ -28,8 +30,19 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
 
   useLayoutEffect(() => keepDraft(upgrade, draft), [upgrade, draft]);
   useEffect(() => onAnswer((of, text, answer) => of === upgrade && setDraft((before) => withAnswer(before, text, answer))), [upgrade]);
+  // Before it is painted.
+  useLayoutEffect(() => {
+    if (!gone) return;
+    set({ is: 'none' });
+    if (!upgrade) return;
+    const left = withoutUpgrade(draft);
+    setDraft(left);
+    setKept((before) => before && isChanged(left));
+  }, [gone, upgrade]);
+  // A text that is left of an edition does not become one of a later edition, which nobody has seen here.
+  const unread = upgrade !== '' && !gone && !isKept && draft.edition === undefined;
   useEffect(() => {
-    if (!upgrade || isKept) return undefined;
+    if (!unread) return undefined;
     const stop = new AbortController();
     setError(undefined);
     api.upgrade(upgrade, stop.signal).then(
@@ -38,15 +51,18 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
       (cause) => stop.signal.aborted || setError(cause instanceof ApiError ? cause.message : 'the answer cannot be read'),
     );
     return () => stop.abort();
-  }, [upgrade, isKept]);
+  }, [upgrade, unread]);
 
   const forecast = async () => {
-    set({ is: 'busy' });
+    const busy: Result = { is: 'busy' };
+    // Nobody waits for it any more, if the text was discarded or its upgrade is gone.
+    const end = (next: Result) => set((before) => (before === busy ? next : before));
+    set(busy);
     try {
       const plans = await api.plan(compare?.trim() ? { yaml, compare } : { yaml });
-      set({ is: 'done', plans, yaml, compare });
+      end({ is: 'done', plans, yaml, compare });
     } catch (cause) {
-      set({ is: 'failed', why: cause instanceof ApiError ? cause.message : 'the answer cannot be read' });
+      end({ is: 'failed', why: cause instanceof ApiError ? cause.message : 'the answer cannot be read' });
     }
   };
   const discard = () => {
@@ -64,19 +80,25 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   };
   const isEmpty = (text: string) => text.trim() === '';
   const canApply = app.session?.readOnly === false;
+  const disabled = gone || app.connection.is !== 'live';
   return (
     <div class="sheet">
       <div class="page-head">
         <h1>Plan</h1>
         <p class="quiet">What would come of an upgrade, before it is applied. A forecast writes nothing.</p>
       </div>
-      {error && <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>{error}</Alert>}
+      {gone && upgrade !== '' && (
+        <Alert kind="warning" live title={<><Text of={upgrade} limit={127} /> is not there, or you may not see it.</>}>
+          {isChanged(draft) && 'What you have written stays; it cannot be applied here.'}
+        </Alert>
+      )}
+      {!gone && error && <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>{error}</Alert>}
       {isKept && isChanged(draft) && (
         <Alert kind="info" title="This is the text as you left it.">
           {draft.sent !== undefined
             ? 'A text of it was sent to be applied, and no answer has come: see whether that was done before you apply it again.'
             : 'It may differ from what is on the hub.'}{' '}
-          <Button kind="link" small onClick={discard}>{upgrade ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>
+          <Button kind="link" small onClick={discard}>{upgrade && !gone ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>
         </Alert>
       )}
       <div class={comparing ? 'editors two' : 'editors'}>
@@ -92,11 +114,11 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
         ) : (
           <Button disabled={isEmpty(yaml)} onClick={() => change({ comparing: true, compare: draft.compare || yaml })}>Compare with another strategy</Button>
         )}
-        {canApply && !comparing && <Button disabled={isEmpty(yaml)} onClick={() => apply(yaml, 'only')}>Apply…</Button>}
+        {canApply && !comparing && <Button disabled={disabled || isEmpty(yaml)} onClick={() => apply(yaml, 'only')}>Apply…</Button>}
         {canApply && comparing && (
           <>
-            <Button disabled={isEmpty(yaml)} onClick={() => apply(yaml, 'first')}>Apply the first…</Button>
-            <Button disabled={isEmpty(draft.compare)} onClick={() => apply(draft.compare, 'second')}>Apply the second…</Button>
+            <Button disabled={disabled || isEmpty(yaml)} onClick={() => apply(yaml, 'first')}>Apply the first…</Button>
+            <Button disabled={disabled || isEmpty(draft.compare)} onClick={() => apply(draft.compare, 'second')}>Apply the second…</Button>
           </>
         )}
       </div>

@@ -78,7 +78,7 @@ describe('the fleet', () => {
 
   it('keeps, changes and drops upgrades', () => {
     const fleet = loaded();
-    const upgrade = (key: string) => ({ key, uid: key, target: '4.18.9', phase: 'InProgress', paused: false, counts: { selected: 0, notStarted: 0, inFlight: 0, complete: 0, failed: 0, other: 0 }, states: {}, message: '' });
+    const upgrade = (key: string) => ({ key, uid: key, generation: 1, target: '4.18.9', phase: 'InProgress', paused: false, counts: { selected: 0, notStarted: 0, inFlight: 0, complete: 0, failed: 0, other: 0 }, states: {}, message: '' });
     fleet.apply(change(11, { upgrades: [upgrade('a/b'), upgrade('a/c')] }));
     fleet.apply(change(12, { removedUpgrades: ['a/b'] }));
     expect([...fleet.upgrades.keys()]).toEqual(['a/c']);

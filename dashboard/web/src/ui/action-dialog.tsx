@@ -1,9 +1,20 @@
 // Asks before something is changed, says what it will do, and says what became of it.
 
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError, type Done } from '../api/client';
+import { NothingCanBeDone } from './banner';
+import { showDialog } from './dialog-host';
 import { Alert, Button, Text } from './parts';
+import { useStatus } from './use-app';
+
+interface Failure {
+  why: string;
+  /** Whether it may have been done nevertheless. */
+  unknown: boolean;
+}
+
+type State = { is: 'asked' } | { is: 'sent' } | { is: 'done'; said: string } | { is: 'failed'; failure: Failure };
 
 export function ActionDialog(props: {
   title: string;
@@ -15,9 +26,87 @@ export function ActionDialog(props: {
   onClose: () => void;
   onDone?: (done: Done) => void;
 }) {
+  const app = useStatus();
   const dialog = useRef<HTMLDialogElement>(null);
+  const [state, set] = useState<State>({ is: 'asked' });
+  const live = app.connection.is === 'live';
+  const sent = state.is === 'sent';
+  const done = state.is === 'done';
+  const disabled = sent || !live || props.disabled === true;
+  // The button that was pressed is disabled meanwhile, or gone: the focus would be nowhere.
+  useEffect(() => {
+    if (state.is === 'done' || state.is === 'failed') focusButton(dialog.current);
+  }, [state]);
+  useEffect(() => {
+    const { activeElement } = document;
+    if (!live && (activeElement === document.body || activeElement?.matches('dialog :disabled'))) focusButton(dialog.current);
+  }, [live]);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (disabled) return;
+    set({ is: 'sent' });
+    try {
+      const answer = await props.send();
+      set({ is: 'done', said: answer.done });
+      props.onDone?.(answer);
+    } catch (cause) {
+      const failure = { why: cause instanceof ApiError ? refusal(cause) : 'the answer cannot be read', unknown: isUnknown(cause) };
+      if (dialog.current?.open) set({ is: 'failed', failure });
+      // Who has closed it takes it for done.
+      else showDialog((close) => <FailureDialog action={props.action} failure={failure} onClose={close} />);
+    }
+  };
+  const buttons = (
+    <>
+      {!done && (
+        <Button submit kind={props.danger ? 'danger' : 'primary'} disabled={disabled}>
+          {sent ? 'One moment…' : props.action}
+        </Button>
+      )}
+      <Button kind={done ? 'primary' : 'link'} onClick={() => dialog.current?.close()}>
+        {done ? 'Close' : 'Cancel'}
+      </Button>
+    </>
+  );
+  return (
+    <Modal dialog={dialog} title={props.title} buttons={buttons} onSubmit={submit} onClose={props.onClose}>
+      {!done && props.children}
+      {state.is === 'failed' && (
+        <Alert kind="danger" live title={outcome(state.failure)}>
+          <Text of={state.failure.why} limit={1000} />
+        </Alert>
+      )}
+      {done && <Alert kind="success" live title={<Text of={state.said} limit={1000} />} />}
+      {/* What was sent has its outcome, whatever comes of the connection. */}
+      <div aria-live="polite">{!done && !sent && <NothingCanBeDone />}</div>
+    </Modal>
+  );
+}
+
+/** What became of an action whose dialog was closed before the answer came. */
+function FailureDialog({ action, failure, onClose }: { action: string; failure: Failure; onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const close = () => dialog.current?.close();
+  return (
+    <Modal dialog={dialog} role="alertdialog" title={`${action}: ${outcome(failure)}`} buttons={<Button kind="primary" onClick={close}>Close</Button>} onClose={onClose}>
+      <p>
+        <Text of={failure.why} limit={1000} />
+      </p>
+    </Modal>
+  );
+}
+
+function Modal(props: {
+  dialog: RefObject<HTMLDialogElement | null>;
+  role?: 'alertdialog';
+  title: string;
+  children: ComponentChildren;
+  buttons: ComponentChildren;
+  onSubmit?: (event: Event) => void;
+  onClose: () => void;
+}) {
+  const { dialog, role } = props;
   const id = useId();
-  const [state, set] = useState<{ busy?: boolean; done?: string; error?: string; unknown?: boolean }>({});
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     dialog.current?.showModal();
@@ -26,52 +115,29 @@ export function ActionDialog(props: {
       else document.querySelector('main')?.focus();
     };
   }, []);
-  // The button that was pressed is disabled meanwhile, or gone: the focus would be nowhere.
-  useEffect(() => {
-    if (state.done !== undefined || state.error !== undefined) dialog.current?.querySelector<HTMLButtonElement>('footer button:not(:disabled)')?.focus();
-  }, [state]);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (state.busy || props.disabled) return;
-    set({ busy: true });
-    try {
-      const answer = await props.send();
-      set({ done: answer.done });
-      props.onDone?.(answer);
-    } catch (cause) {
-      set({ error: cause instanceof ApiError ? refusal(cause) : 'the answer cannot be read', unknown: isUnknown(cause) });
-    }
-  };
   return (
-    <dialog class="dialog" ref={dialog} aria-labelledby={id} onClose={props.onClose}>
-      <form class="pf-v6-c-modal-box" onSubmit={submit}>
+    <dialog class="dialog" ref={dialog} role={role} aria-labelledby={id} aria-describedby={role && `${id}-text`} onClose={props.onClose}>
+      <form class="pf-v6-c-modal-box" onSubmit={props.onSubmit}>
         <header class="pf-v6-c-modal-box__header">
           <h2 class="pf-v6-c-modal-box__title" id={id}>
             {props.title}
           </h2>
         </header>
-        <div class="pf-v6-c-modal-box__body">
-          {state.done === undefined && props.children}
-          {state.error !== undefined && (
-            <Alert kind="danger" live title={state.unknown ? 'It is not known whether it was done: look before you do it again.' : 'It was not done.'}>
-              <Text of={state.error} limit={1000} />
-            </Alert>
-          )}
-          {state.done !== undefined && <Alert kind="success" live title={<Text of={state.done} limit={1000} />} />}
+        <div class="pf-v6-c-modal-box__body" id={`${id}-text`}>
+          {props.children}
         </div>
-        <footer class="pf-v6-c-modal-box__footer">
-          {state.done === undefined && (
-            <Button submit kind={props.danger ? 'danger' : 'primary'} disabled={state.busy || props.disabled}>
-              {state.busy ? 'One moment…' : props.action}
-            </Button>
-          )}
-          <Button kind={state.done === undefined ? 'link' : 'primary'} onClick={() => dialog.current?.close()}>
-            {state.done === undefined ? 'Cancel' : 'Close'}
-          </Button>
-        </footer>
+        <footer class="pf-v6-c-modal-box__footer">{props.buttons}</footer>
       </form>
     </dialog>
   );
+}
+
+function focusButton(dialog: HTMLDialogElement | null): void {
+  dialog?.querySelector<HTMLButtonElement>('footer button:not(:disabled)')?.focus();
+}
+
+function outcome({ unknown }: Failure): string {
+  return unknown ? 'It is not known whether it was done: look before you do it again.' : 'It was not done.';
 }
 
 /** Whether what was asked for may have been done: no answer has come, or none of the server itself, and it had begun. */

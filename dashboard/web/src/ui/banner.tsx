@@ -12,14 +12,7 @@ const GRACE = 1500;
 export function Banner() {
   const app = useStatus();
   const { connection } = app;
-  const [late, setLate] = useState(false);
-  const cut = connection.is === 'cut';
-  useEffect(() => {
-    setLate(false);
-    if (!cut) return undefined;
-    const timer = setTimeout(() => setLate(true), GRACE);
-    return () => clearTimeout(timer);
-  }, [cut]);
+  const late = useLasting(connection.is === 'cut');
   if (connection.is === 'refused') {
     return (
       <div class="banner">
@@ -44,6 +37,37 @@ export function Banner() {
         {connection.why}; the page tries again by itself. <Button kind="link" small onClick={() => app.retryNow()}>Try now</Button>
       </Alert>
     </div>
+  );
+}
+
+/** Whether something is so, and has been for a while. */
+function useLasting(is: boolean): boolean {
+  const [lasting, set] = useState(false);
+  useEffect(() => {
+    set(false);
+    if (!is) return undefined;
+    const timer = setTimeout(() => set(true), GRACE);
+    return () => clearTimeout(timer);
+  }, [is]);
+  return is && lasting;
+}
+
+/** The same for a dialog, which covers the banner: why its action is disabled. */
+export function NothingCanBeDone() {
+  const { connection } = useStatus();
+  const late = useLasting(connection.is !== 'live');
+  if (connection.is === 'refused') {
+    return (
+      <Alert kind="danger" title="The server refuses to show the fleet: nothing can be done.">
+        {connection.why}
+      </Alert>
+    );
+  }
+  if (!late) return null;
+  return (
+    <Alert kind="warning" title="Not connected: nothing can be done until the page is connected again.">
+      {connection.is === 'cut' && `${connection.why}; the page tries again by itself.`}
+    </Alert>
   );
 }
 

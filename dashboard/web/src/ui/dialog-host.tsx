@@ -1,25 +1,34 @@
 // Where dialogs are: not below the button that opens one, for what was done may take the button away while the dialog still says so.
 
-import type { VNode } from 'preact';
+import { Fragment, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 type Render = (close: () => void) => VNode;
 
-let show: (render: Render | undefined) => void = () => {};
+interface Shown {
+  id: number;
+  render: Render;
+}
 
-/** Opens a dialog; `render` is given what closes it. */
+let show: (render: Render) => void = () => {};
+let opened = 0;
+
+/** Opens a dialog, above those that are open; `render` is given what closes it. */
 export function showDialog(render: Render): void {
   show(render);
 }
 
 export function DialogHost() {
-  const [render, set] = useState<Render | undefined>();
+  const [shown, set] = useState<Shown[]>([]);
   useEffect(() => {
-    show = (next) => set(() => next);
-    const close = () => set(undefined);
+    show = (render) => {
+      const id = ++opened;
+      set((before) => [...before, { id, render }]);
+    };
+    const close = () => set([]);
     // A question belongs to the page on which it was asked.
     addEventListener('hashchange', close);
     return () => removeEventListener('hashchange', close);
   }, []);
-  return render ? render(() => set(undefined)) : null;
+  return shown.map(({ id, render }) => <Fragment key={id}>{render(() => set((before) => before.filter((one) => one.id !== id)))}</Fragment>);
 }

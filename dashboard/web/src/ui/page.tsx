@@ -37,7 +37,7 @@ export function Page() {
       <Masthead route={route} />
       <Banner />
       <main id="main" ref={main} tabIndex={-1} class={`main ${route.page}`}>
-        <Guard key={place}>
+        <Guard key={place} address={format(route)}>
           <Content route={route} />
         </Guard>
       </main>

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { docsOf } from '../words/docs';
+import { own } from '../words/own';
 import { printable } from '../words/text';
 
 /** A text of a cluster: bounded, and isolated from the direction of the text around it. */
@@ -115,7 +116,7 @@ const STATE_COLOR: Record<string, Color> = {
 export function StateLabel({ state }: { state: string }) {
   if (state === '') return <Label color="grey">no upgrade</Label>;
   return (
-    <Label color={STATE_COLOR[state] ?? 'grey'}>
+    <Label color={own(STATE_COLOR, state) ?? 'grey'}>
       <Text of={state} limit={40} />
     </Label>
   );
@@ -125,7 +126,7 @@ const LEVEL_COLOR: Record<string, Color> = { Critical: 'red', Error: 'red', Warn
 
 export function LevelLabel({ level }: { level: string }) {
   return (
-    <Label color={LEVEL_COLOR[level] ?? 'grey'}>
+    <Label color={own(LEVEL_COLOR, level) ?? 'grey'}>
       <Text of={level} limit={40} />
     </Label>
   );

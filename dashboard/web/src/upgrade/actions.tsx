@@ -1,20 +1,20 @@
 // Pause, resume and retry. Each asks first and says what it will do. Whoever may only read does not see them.
 
-import { api } from '../api/client';
+import { api, type Meant } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { hasEnded } from '../fleet/upgrade-order';
 import { ActionDialog } from '../ui/action-dialog';
 import { showDialog } from '../ui/dialog-host';
-import { Button, Text } from '../ui/parts';
+import { Button, Target, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
 
-/** `disabled`: what the page shows is not current, and nobody should act on it. */
-export function Actions(props: { upgrade: Upgrade; failures: UpgradeDetail['failures']; disabled: boolean; onDone: () => void }) {
-  const { upgrade, failures, disabled, onDone } = props;
+/** `disabled`: what the page shows is not current, and nobody should act on it. Which clusters have failed is in the detail, which may be on its way. */
+export function Actions(props: { upgrade: Upgrade; detail: UpgradeDetail | undefined; disabled: boolean; onDone: () => void }) {
+  const { upgrade, detail, disabled, onDone } = props;
   const { session } = useStatus();
   if (!session || session.readOnly || upgrade.phase === 'Deleting') return null;
-  const failed = Math.max(upgrade.counts.failed, failures.reduce((sum, failure) => sum + failure.clusters.length, 0));
+  const failed = detail?.failures.reduce((sum, failure) => sum + failure.clusters.length, 0) ?? 0;
   return (
     <div class="actions">
       {upgrade.paused ? (
@@ -23,9 +23,18 @@ export function Actions(props: { upgrade: Upgrade; failures: UpgradeDetail['fail
         // Where nothing is left to start, there is nothing to pause.
         !hasEnded(upgrade.counts) && <Button disabled={disabled} onClick={() => askPause(upgrade, onDone)}>Pause…</Button>
       )}
-      {failed > 0 && <Button disabled={disabled} onClick={() => askRetry(upgrade, failed, onDone)}>Retry…</Button>}
+      {detail && failed > 0 && (
+        <Button disabled={disabled} onClick={() => askRetry(upgrade, { count: failed, set: detail.failedSet }, onDone)}>
+          Retry…
+        </Button>
+      )}
     </div>
   );
+}
+
+/** Of what clusters start by, nothing else than what is shown when somebody is asked. */
+function meant({ uid, generation }: Upgrade): Meant {
+  return { uid, generation };
 }
 
 function askPause(upgrade: Upgrade, onDone: () => void): void {
@@ -49,17 +58,19 @@ function askPause(upgrade: Upgrade, onDone: () => void): void {
 function askResume(upgrade: Upgrade, onDone: () => void): void {
   const { notStarted } = upgrade.counts;
   showDialog((close) => (
-    <ActionDialog title="Resume this upgrade?" action="Resume" send={() => api.resume(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
+    <ActionDialog title="Resume this upgrade?" action="Resume" send={() => api.resume(upgrade.key, meant(upgrade))} onClose={close} onDone={onDone}>
       <p>
-        Clusters of <Text of={upgrade.key} limit={127} /> start again as its strategy allows: {clusters(notStarted)} {notStarted === 1 ? 'waits' : 'wait'}.
+        Clusters of <Text of={upgrade.key} limit={127} /> start again to <Target of={upgrade.target} />, as its strategy allows: {clusters(notStarted)}{' '}
+        {notStarted === 1 ? 'waits' : 'wait'}.
       </p>
     </ActionDialog>
   ));
 }
 
-function askRetry(upgrade: Upgrade, failed: number, onDone: () => void): void {
+function askRetry(upgrade: Upgrade, failed: { count: number; set: string }, onDone: () => void): void {
+  const send = () => api.retry(upgrade.key, { ...meant(upgrade), failed: failed.set });
   showDialog((close) => (
-    <ActionDialog title={`Retry ${clusters(failed)}?`} action="Retry" send={() => api.retry(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
+    <ActionDialog title={`Retry ${clusters(failed.count)}?`} action="Retry" send={send} onClose={close} onDone={onDone}>
       <p>
         All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, with the first stage, when it is their turn. Have their causes
         been fixed? Else they fail again.
@@ -73,9 +84,10 @@ export function RetryButton(props: { upgrade: string; cluster: string; disabled:
   const { session, fleet } = useStatus();
   if (!session || session.readOnly) return null;
   const ask = () => {
-    const uid = fleet.upgrades.get(upgrade)?.uid;
+    const { uid, generation } = fleet.upgrades.get(upgrade) ?? {};
+    const send = () => api.retry(upgrade, { uid, generation, cluster });
     showDialog((close) => (
-      <ActionDialog title="Retry this cluster?" action="Retry" send={() => api.retry(upgrade, uid, cluster)} onClose={close} onDone={onDone}>
+      <ActionDialog title="Retry this cluster?" action="Retry" send={send} onClose={close} onDone={onDone}>
         <p>
           <Text of={cluster} limit={253} /> starts over with the first stage, when it is its turn.
         </p>

@@ -45,7 +45,7 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
           )}
           {shown && <Phase upgrade={shown} />}
         </h1>
-        {shown && <Actions upgrade={shown} failures={detail.value?.failures ?? []} disabled={!current} onDone={detail.reload} />}
+        {shown && <Actions upgrade={shown} detail={detail.value} disabled={!current} onDone={detail.reload} />}
       </header>
       {detail.value && (detail.error !== undefined || left) && <NotCurrent loaded={detail} why="The hub does not list this upgrade any more." />}
       <Announced text={shown ? announcement(shown) : ''} />

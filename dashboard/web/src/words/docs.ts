@@ -1,5 +1,7 @@
 // The page of the docs that explains a reason. Where the docs are published, the server says (or nobody: then there are no links).
 
+import { own } from './own';
+
 // Those that have no section of their own name, and where they are explained.
 const ELSEWHERE: Record<string, [string, string]> = {
   ClustersBlocked: ['forecasts', ''],
@@ -18,7 +20,7 @@ export function setDocsBase(url: string | undefined): void {
 export function docsOf(reason: string): string | undefined {
   if (base === '' || reason === '') return undefined;
   // A section is called by its reason.
-  const [page, section] = ELSEWHERE[reason] ?? ['reasons', reason.toLowerCase()];
+  const [page, section] = own(ELSEWHERE, reason) ?? ['reasons', reason.toLowerCase()];
   // A forge shows the sources of the book.
   const address = `${base}/${page}.${base.includes('/blob/') ? 'md' : 'html'}`;
   return section ? `${address}#${encodeURIComponent(section)}` : address;

@@ -396,6 +396,41 @@ mod tests {
         }
     }
 
+    /// Nor is a long value cut off where it differs, however many escapes it has, nor taken for the text that spells it.
+    #[test]
+    fn any_two_long_values_that_differ_have_rows_that_differ_and_are_shown_whole() {
+        let list = json!(
+            (0..200)
+                .map(|number| format!("echo {number}"))
+                .collect::<Vec<_>>()
+        );
+        let fields: Map<_, _> = (0..200).map(|key| (format!("key {key}"), json!(key))).collect();
+        let fields = Value::Object(fields);
+        let ends = |begin: &str, count: usize| ["", "a", "b"].map(|end| json!(begin.repeat(count) + end));
+        let mut all = vec![json!(list.to_string()), json!(fields.to_string()), list, fields];
+        all.extend(
+            ["\u{5d0}", "\u{200b}", "\"", "\u{5d0} ", "1", "x", "{"]
+                .iter()
+                .flat_map(|begin| ends(begin, 1999)),
+        );
+        for before in &all {
+            for after in &all {
+                let with = |value: &Value| upgrade(&with_manifest(&json!({"a": value})), &json!({}));
+                let listed = changes(Some(with(before)), with(after)).listed;
+                assert_eq!(listed.is_empty(), before == after);
+                for change in &listed {
+                    assert_ne!(change.before, change.after, "{}", change.field);
+                    let shown = change.before.iter().chain(&change.after);
+                    assert!(
+                        shown
+                            .map(|shown| shown.chars().count())
+                            .all(|count| count <= SHOWN + 2)
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn however_much_an_action_changes_the_strategy_comes_first() {
         let spec = |value: &str, most: &Value| {

@@ -121,10 +121,13 @@ impl Comparison {
 
     /// Adds a value; of a long one each part of it that differs.
     fn list(&mut self, path: &str, before: Option<Shown>, after: Option<Shown>) {
-        let parts = |shown: &Option<Shown>| shown.as_ref().map(Shown::parts).unwrap_or_default();
-        let (old, new) = (parts(&before), parts(&after));
-        let count = old.len().max(new.len());
-        if count == 1 {
+        let letters = |shown: &Option<Shown>| shown.as_ref().map(Shown::letters);
+        let (old, new) = (letters(&before), letters(&after));
+        let parts = parts(
+            old.as_deref().unwrap_or_default(),
+            new.as_deref().unwrap_or_default(),
+        );
+        if parts.len() == 1 {
             self.row(
                 path,
                 before.map(|shown| shown.words()),
@@ -132,22 +135,33 @@ impl Comparison {
             );
             return;
         }
+        // A text is another value than the list that it spells.
+        let is_of_one_kind = matches!(
+            (&before, &after),
+            (Some(Shown::Text(_)), Some(Shown::Text(_))) | (Some(Shown::Json(_)), Some(Shown::Json(_)))
+        );
         // Parts of a text with quotes and of one without would differ where the texts do not, and look the same where they do.
         let is_quoted = [&before, &after].into_iter().flatten().any(Shown::needs_quotes);
-        let words = |shown: &Option<Shown>, part: Option<&String>| {
-            let part = part?;
+        let words = |shown: &Option<Shown>, part: Option<&[char]>| {
+            let part: String = part?.iter().collect();
             Some(match shown.as_ref()? {
-                Shown::Text(_) if is_quoted => quoted(part),
-                Shown::Text(_) => part.clone(),
+                Shown::Text(_) if is_quoted => quoted(&part),
+                Shown::Text(_) => part,
                 Shown::Json(_) => part.chars().map(escaped).collect(),
             })
         };
-        for index in (0..count).filter(|index| old.get(*index) != new.get(*index)) {
-            let field = format!("{path} from letter {}", index * SHOWN + 1);
+        for range in parts {
+            let part =
+                |letters: &Option<Vec<char>>| part_of(letters.as_deref()?, &range).map(<[char]>::to_vec);
+            let (gone, come) = (part(&old), part(&new));
+            if is_of_one_kind && gone == come {
+                continue;
+            }
+            let field = format!("{path} from letter {}", range.start + 1);
             self.row(
                 &field,
-                words(&before, old.get(index)),
-                words(&after, new.get(index)),
+                words(&before, gone.as_deref()),
+                words(&after, come.as_deref()),
             );
         }
     }
@@ -290,16 +304,43 @@ impl Shown {
         }
     }
 
-    /// The parts of a long one; of all else the one that it is.
-    fn parts(&self) -> Vec<String> {
+    fn letters(&self) -> Vec<char> {
         let (Self::Text(text) | Self::Json(text)) = self;
-        let letters: Vec<char> = text.chars().collect();
-        if letters.is_empty() {
-            return vec![String::new()];
-        }
-        let parts = letters.chunks(SHOWN);
-        parts.map(|part| part.iter().collect()).collect()
+        text.chars().collect()
     }
+}
+
+/// The parts of two values, at the same places of both: each is as long as is shown at most, with its escapes.
+fn parts(old: &[char], new: &[char]) -> Vec<Range<usize>> {
+    let end = old.len().max(new.len());
+    let mut begins = vec![0];
+    let mut shown = [0, 0];
+    for place in 0..end {
+        let letter = |letters: &[char]| {
+            letters
+                .get(place)
+                .map_or(0, |sign| quoted_letter(*sign).chars().count())
+        };
+        let next = [letter(old), letter(new)];
+        if shown[0] + next[0] > SHOWN || shown[1] + next[1] > SHOWN {
+            begins.push(place);
+            shown = [0, 0];
+        }
+        shown = [shown[0] + next[0], shown[1] + next[1]];
+    }
+    let ends = begins.iter().skip(1).copied().chain([end]);
+    begins
+        .iter()
+        .copied()
+        .zip(ends)
+        .map(|(begin, end)| begin..end)
+        .collect()
+}
+
+/// What a value has of a part; none if it ends before.
+fn part_of<'a>(letters: &'a [char], range: &Range<usize>) -> Option<&'a [char]> {
+    let end = range.end.min(letters.len());
+    (range.start < end || range.start == 0).then(|| &letters[range.start..end])
 }
 
 /// Where an element stood, and where it stands: `2` if it has become another in its place, `2 → 3` in another place, `2 →` if it goes,
@@ -337,11 +378,16 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn quoted(text: &str) -> String {
-    let letters = text.chars().map(|sign| match sign {
+    let letters = text.chars().map(quoted_letter);
+    format!("\"{}\"", letters.collect::<String>())
+}
+
+/// A letter within quotes.
+fn quoted_letter(sign: char) -> String {
+    match sign {
         '"' | '\\' => format!("\\{sign}"),
         sign => escaped(sign),
-    });
-    format!("\"{}\"", letters.collect::<String>())
+    }
 }
 
 /// A letter that shows, or the escape of one that does not.
