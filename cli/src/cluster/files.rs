@@ -103,6 +103,8 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn parse(file: &Path, text: &str) -> anyhow::Result<Vec<Value>> {
+    // Editors of Windows begin a file with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if file.extension().is_some_and(|ending| ending == "json") {
         return Ok(vec![serde_json::from_str(text)?]);
     }
@@ -116,4 +118,19 @@ fn parse(file: &Path, text: &str) -> anyhow::Result<Vec<Value>> {
         },
     };
     Ok(serde_saphyr::from_multiple_with_options(text, options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_an_object() {
+        for (file, text) in [("a.json", "{\"kind\": \"Node\"}"), ("a.yaml", "kind: Node\n")] {
+            for text in [text.to_owned(), format!("\u{feff}{text}")] {
+                let documents = parse(Path::new(file), &text).unwrap();
+                assert_eq!(documents, [serde_json::json!({"kind": "Node"})], "{file}");
+            }
+        }
+    }
 }

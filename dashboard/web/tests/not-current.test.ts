@@ -231,3 +231,20 @@ test('another upgrade that a text is about is gone from the dialog, too', async 
   await expect(dialog).not.toContainText('edge-418');
   await expect(dialog.getByRole('button', { name: 'Apply' })).toBeDisabled();
 });
+
+for (const [action, question] of [
+  ['Pause…', 'Pause this upgrade?'],
+  ['Retry…', /^Retry \d+ clusters?\?$/],
+  [/^Accept: budget monitoring/, 'Accept this finding?'],
+] as const) {
+  test(`a question about an upgrade that is gone is not asked any more: ${question}`, async ({ dashboard: { page, open, misuse } }) => {
+    await open('#/upgrade/default/spring');
+    await page.getByRole('button', { name: action, exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: question });
+    await expect(dialog).toContainText('default/spring');
+    await misuse('gone', { key: 'default/spring' });
+    await expect(dialog).toContainText('The upgrade is not there any more, or you may not see it any more.');
+    await expect(dialog).not.toContainText('default/spring');
+    await expect(dialog.getByRole('button', { name: /^(Pause|Retry|Accept)$/ })).toBeDisabled();
+  });
+}

@@ -4,9 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, type Change, type Done, type Preview, type Writing } from '../api/client';
 import { ActionDialog, isUnknown } from '../ui/action-dialog';
 import { Alert, Spinner, Text } from '../ui/parts';
+import { useGone } from '../ui/gone';
 import { useFleet, useStatus } from '../ui/use-app';
 import { clusters, count } from '../words/text';
-import { useGone } from './gone';
 
 /** Which of two texts; `only` if there is one. */
 export type Which = 'only' | 'first' | 'second';
@@ -62,21 +62,20 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
     }
   };
   return (
-    <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview || gone} send={send} onClose={onClose} onDone={onDone}>
+    <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview} gone={gone} send={send} onClose={onClose} onDone={onDone}>
       {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
       {which === 'second' && <p>Of the two texts it is the second one, on the right or below, with which the first is compared.</p>}
       <div aria-live="polite">
-        {gone && <Alert kind="warning" title="The upgrade is not there any more, or you may not see it any more." />}
-        {!gone && tried.is === 'busy' && <Spinner label="Trying it on the hub…" />}
-        {!gone && tried.is === 'refused' && (
+        {tried.is === 'busy' && <Spinner label="Trying it on the hub…" />}
+        {tried.is === 'refused' && (
           <Alert kind="danger" title="It cannot be applied.">
             <Text of={tried.why} limit={1000} />
           </Alert>
         )}
-        {!gone && preview && <What preview={preview} />}
+        {preview && <What preview={preview} />}
       </div>
-      {!gone && preview && <How preview={preview} />}
-      {!gone && ofOthers && (
+      {preview && <How preview={preview} />}
+      {ofOthers && (
         <label class="field">
           <span>
             <input type="checkbox" checked={takeOver} onChange={(event) => setTakeOver(event.currentTarget.checked)} /> Take over the fields that others
@@ -84,7 +83,7 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
           </span>
         </label>
       )}
-      {!gone && !forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
+      {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
     </ActionDialog>
   );
 }

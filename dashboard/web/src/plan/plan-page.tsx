@@ -9,7 +9,7 @@ import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { ApplyDialog, type Which } from './apply-dialog';
 import { answered, type Draft, draftOf, EMPTY, isChanged, keepDraft, onAnswer, withAnswer, withoutUpgrade } from './drafts';
-import { useGone } from './gone';
+import { useGone } from '../ui/gone';
 
 const EXAMPLE = `apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: ManagedClustersUpgrade

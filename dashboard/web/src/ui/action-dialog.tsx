@@ -14,6 +14,8 @@ interface Failure {
   unknown: boolean;
 }
 
+const GONE = 'The upgrade is not there any more, or you may not see it any more.';
+
 type State = { is: 'asked' } | { is: 'sent' } | { is: 'done'; said: string } | { is: 'failed'; failure: Failure };
 
 export function ActionDialog(props: {
@@ -21,6 +23,8 @@ export function ActionDialog(props: {
   action: string;
   danger?: boolean;
   disabled?: boolean;
+  /** What it asks about is not there any more, or may not be seen: nothing of it is shown. */
+  gone?: boolean;
   children: ComponentChildren;
   send: () => Promise<Done>;
   onClose: () => void;
@@ -32,7 +36,8 @@ export function ActionDialog(props: {
   const live = app.connection.is === 'live';
   const sent = state.is === 'sent';
   const done = state.is === 'done';
-  const disabled = sent || !live || props.disabled === true;
+  const gone = props.gone === true;
+  const disabled = sent || !live || gone || props.disabled === true;
   // The button that was pressed is disabled meanwhile, or gone: the focus would be nowhere.
   useEffect(() => {
     if (state.is === 'done' || state.is === 'failed') focusButton(dialog.current);
@@ -70,7 +75,7 @@ export function ActionDialog(props: {
   );
   return (
     <Modal dialog={dialog} title={props.title} buttons={buttons} onSubmit={submit} onClose={props.onClose}>
-      {!done && props.children}
+      {!done && !gone && props.children}
       {state.is === 'failed' && (
         <Alert kind="danger" live title={outcome(state.failure)}>
           <Text of={state.failure.why} limit={1000} />
@@ -78,7 +83,7 @@ export function ActionDialog(props: {
       )}
       {done && <Alert kind="success" live title={<Text of={state.said} limit={1000} />} />}
       {/* What was sent has its outcome, whatever comes of the connection. */}
-      <div aria-live="polite">{!done && !sent && <NothingCanBeDone />}</div>
+      <div aria-live="polite">{!done && !sent && (gone ? <Alert kind="warning" title={GONE} /> : <NothingCanBeDone />)}</div>
     </Modal>
   );
 }

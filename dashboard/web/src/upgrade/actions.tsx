@@ -3,11 +3,11 @@
 import { api, type Meant } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { hasEnded } from '../fleet/upgrade-order';
-import { ActionDialog } from '../ui/action-dialog';
 import { showDialog } from '../ui/dialog-host';
 import { Button, Target, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
+import { UpgradeDialog } from './upgrade-dialog';
 
 /** `disabled`: what the page shows is not current, and nobody should act on it. Which clusters have failed is in the detail, which may be on its way. */
 export function Actions(props: { upgrade: Upgrade; detail: UpgradeDetail | undefined; disabled: boolean; onDone: () => void }) {
@@ -44,38 +44,38 @@ function askPause(upgrade: Upgrade, onDone: () => void): void {
       ? 'No cluster is in flight now.'
       : `${clusters(inFlight)} in flight ${inFlight === 1 ? 'continues to its' : 'continue to their'} end: a running upgrade cannot be paused.`;
   showDialog((close) => (
-    <ActionDialog title="Pause this upgrade?" action="Pause" send={() => api.pause(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
+    <UpgradeDialog upgrade={upgrade.key} title="Pause this upgrade?" action="Pause" send={() => api.pause(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
       <p>
         No other cluster of <Text of={upgrade.key} limit={127} /> starts until it is resumed.
       </p>
       <p>
         {running} {clusters(notStarted)} will wait.
       </p>
-    </ActionDialog>
+    </UpgradeDialog>
   ));
 }
 
 function askResume(upgrade: Upgrade, onDone: () => void): void {
   const { notStarted } = upgrade.counts;
   showDialog((close) => (
-    <ActionDialog title="Resume this upgrade?" action="Resume" send={() => api.resume(upgrade.key, meant(upgrade))} onClose={close} onDone={onDone}>
+    <UpgradeDialog upgrade={upgrade.key} title="Resume this upgrade?" action="Resume" send={() => api.resume(upgrade.key, meant(upgrade))} onClose={close} onDone={onDone}>
       <p>
         Clusters of <Text of={upgrade.key} limit={127} /> start again to <Target of={upgrade.target} />, as its strategy allows: {clusters(notStarted)}{' '}
         {notStarted === 1 ? 'waits' : 'wait'}.
       </p>
-    </ActionDialog>
+    </UpgradeDialog>
   ));
 }
 
 function askRetry(upgrade: Upgrade, failed: { count: number; set: string }, onDone: () => void): void {
   const send = () => api.retry(upgrade.key, { ...meant(upgrade), failed: failed.set });
   showDialog((close) => (
-    <ActionDialog title={`Retry ${clusters(failed.count)}?`} action="Retry" send={send} onClose={close} onDone={onDone}>
+    <UpgradeDialog upgrade={upgrade.key} title={`Retry ${clusters(failed.count)}?`} action="Retry" send={send} onClose={close} onDone={onDone}>
       <p>
         All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, with the first stage, when it is their turn. Have their causes
         been fixed? Else they fail again.
       </p>
-    </ActionDialog>
+    </UpgradeDialog>
   ));
 }
 
@@ -87,11 +87,11 @@ export function RetryButton(props: { upgrade: string; cluster: string; disabled:
     const { uid, generation } = fleet.upgrades.get(upgrade) ?? {};
     const send = () => api.retry(upgrade, { uid, generation, cluster });
     showDialog((close) => (
-      <ActionDialog title="Retry this cluster?" action="Retry" send={send} onClose={close} onDone={onDone}>
+      <UpgradeDialog upgrade={upgrade} title="Retry this cluster?" action="Retry" send={send} onClose={close} onDone={onDone}>
         <p>
           <Text of={cluster} limit={253} /> starts over with the first stage, when it is its turn.
         </p>
-      </ActionDialog>
+      </UpgradeDialog>
     ));
   };
   return (

@@ -3,12 +3,12 @@
 import { useState } from 'preact/hooks';
 import { api } from '../api/client';
 import type { Finding, UpgradeDetail } from '../api/types';
-import { ActionDialog } from '../ui/action-dialog';
 import { showDialog } from '../ui/dialog-host';
 import { Button, Label, LevelLabel, LongText, Names, Text } from '../ui/parts';
 import { useApp } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
 import { momentAndDistance } from '../words/time';
+import { UpgradeDialog } from './upgrade-dialog';
 
 interface Shown {
   findings: Finding[];
@@ -111,7 +111,7 @@ function AcceptDialog({ finding, group, upgrade, target, mode, onClose, onDone }
     return api.accept(upgrade, { uid, finding: finding.name, target, reporters: finding.reporters ?? '', reason: reason.trim(), ...until });
   };
   return (
-    <ActionDialog title="Accept this finding?" action="Accept" disabled={reason.trim() === ''} send={send} onClose={onClose} onDone={onDone}>
+    <UpgradeDialog upgrade={upgrade} title="Accept this finding?" action="Accept" disabled={reason.trim() === ''} send={send} onClose={onClose} onDone={onDone}>
       <p>
         <LevelLabel level={finding.level} /> <LongText of={finding.message} />
       </p>
@@ -139,7 +139,7 @@ function AcceptDialog({ finding, group, upgrade, target, mode, onClose, onDone }
           </select>
         </span>
       </label>
-    </ActionDialog>
+    </UpgradeDialog>
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { App } from '../app';
-import { useStatus } from '../ui/use-app';
+import { useStatus } from './use-app';
 
 interface Known {
   connection: App['connection'];
