@@ -13,7 +13,7 @@ use tower::Service;
 
 use crate::Clock;
 
-/// Differences up to this count as none: an answer says its time in whole seconds, and takes some time to come.
+/// Differences up to this count as none: an answer says its time in whole seconds.
 const TOLERANCE_MILLISECONDS: i64 = 2_500;
 
 /// How far the API server's clock is ahead of ours, as its answers say. Clones share it.
@@ -45,21 +45,24 @@ impl ServerTime {
         }
     }
 
-    fn read(&self, headers: &HeaderMap) {
+    /// Reads an answer that has just come, to a request that was sent then.
+    fn read(&self, headers: &HeaderMap, sent: Timestamp) {
         let Some(date) = headers.get(header::DATE).and_then(|date| date.to_str().ok()) else {
             return;
         };
         let Ok(date) = rfc2822::DateTimeParser::new().parse_timestamp(date) else {
             return;
         };
-        self.correct(date);
+        self.correct(date, sent);
     }
 
-    fn correct(&self, date: Timestamp) {
+    /// The answer was made at some moment since the request was sent: one that takes long says little.
+    fn correct(&self, date: Timestamp, sent: Timestamp) {
         // Within its second the answer was made at any moment; the middle is off by half a second at most.
         let theirs = date.as_millisecond() + 500;
-        let ahead = theirs - self.clock.now().as_millisecond();
+        let (sent, received) = (sent.as_millisecond(), self.clock.now().as_millisecond());
         let known = self.ahead.load(Ordering::Relaxed);
+        let ahead = known.max(theirs - received).min(theirs - sent.min(received));
         if (ahead - known).abs() > TOLERANCE_MILLISECONDS {
             let ahead = if ahead.abs() > TOLERANCE_MILLISECONDS {
                 ahead
@@ -96,11 +99,12 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let answer = self.transport.call(request);
         let time = self.time.clone();
+        let sent = time.clock.now();
+        let answer = self.transport.call(request);
         Box::pin(async move {
             let answer = answer.await?;
-            time.read(answer.headers());
+            time.read(answer.headers(), sent);
             Ok(answer)
         })
     }
@@ -110,6 +114,33 @@ where
 mod tests {
     use super::*;
     use jiff::SignedDuration;
+
+    fn said(date: Timestamp) -> HeaderMap {
+        let text = rfc2822::DateTimePrinter::new()
+            .timestamp_to_rfc9110_string(&date)
+            .unwrap();
+        [(header::DATE, text.parse().unwrap())].into_iter().collect()
+    }
+
+    /// However late an answer comes, and whenever in that time it was made.
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_comes_late_sets_no_clock_back() {
+        let hour = SignedDuration::from_hours(1);
+        for skew in [SignedDuration::ZERO, hour, -hour] {
+            let time = ServerTime::new(Clock::simulated(Timestamp::from_second(1_767_600_000).unwrap()));
+            let theirs = || time.clock.now() + skew;
+            time.read(&said(theirs()), time.clock.now());
+            for made in [0, 6, 12] {
+                let sent = time.clock.now();
+                tokio::time::advance(std::time::Duration::from_secs(made)).await;
+                let date = theirs();
+                tokio::time::advance(std::time::Duration::from_secs(12 - made)).await;
+                time.read(&said(date), sent);
+                let off = time.clock().now().duration_since(theirs()).as_millis();
+                assert!(off.abs() <= 1000, "{skew} {made}: {off}");
+            }
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_clock_that_is_wrong_is_corrected_and_one_that_is_right_is_left_alone() {
@@ -125,12 +156,7 @@ mod tests {
             (0, 0),
         ] {
             let date = now + SignedDuration::from_secs(seconds);
-            let mut headers = HeaderMap::new();
-            let text = rfc2822::DateTimePrinter::new()
-                .timestamp_to_rfc9110_string(&date)
-                .unwrap();
-            headers.insert(header::DATE, text.parse().unwrap());
-            time.read(&headers);
+            time.read(&said(date), now);
             let off = time.clock().now().duration_since(now).as_secs();
             assert!((off - ahead).abs() <= 1, "{seconds}: {off}");
         }

@@ -246,5 +246,6 @@ for (const [action, question] of [
     await expect(dialog).toContainText('The upgrade is not there any more, or you may not see it any more.');
     await expect(dialog).not.toContainText('default/spring');
     await expect(dialog.getByRole('button', { name: /^(Pause|Retry|Accept)$/ })).toBeDisabled();
+    await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
   });
 }

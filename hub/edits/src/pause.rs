@@ -7,6 +7,9 @@ use serde_json::json;
 
 use crate::{EditError, parameters};
 
+/// How often a resume is tried while others write: a webhook may refuse it with the same status.
+const TRIES: usize = 10;
+
 /// Pauses or resumes an upgrade. False if it is so already. What resumes is what was read: an upgrade that somebody has edited since may start
 /// something else. A pause is for whatever there is.
 ///
@@ -20,7 +23,9 @@ pub async fn set_paused(
     let api = api_of(client, &upgrade);
     let name = upgrade.name_any();
     let key = format!("{}/{name}", upgrade.namespace().unwrap_or_default());
+    let mut tries = 0;
     loop {
+        tries += 1;
         if upgrade.metadata.deletion_timestamp.is_some() {
             return Err(EditError::BeingDeleted(key));
         }
@@ -35,7 +40,7 @@ pub async fn set_paused(
         let patch = Patch::Merge(json!({"metadata": metadata, "spec": {"paused": paused}}));
         match api.patch(&name, &parameters(), &patch).await {
             Ok(_) => return Ok(true),
-            Err(kube::Error::Api(status)) if status.is_conflict() && !paused => {
+            Err(kube::Error::Api(status)) if status.is_conflict() && !paused && tries < TRIES => {
                 let newer = api.get(&name).await;
                 let newer = newer.map_err(|error| EditError::changing(&upgrade, error))?;
                 // The hub writes the status at any time: that is no edit.

@@ -20,7 +20,7 @@ use super::{Context, announce};
 /// Writes under way at once for one upgrade.
 const WRITES_AT_ONCE: usize = 16;
 /// So long a decision holds: meanwhile windows close, and selections, answers and acceptances change.
-const DECISION_LASTS: Duration = Duration::from_secs(5);
+pub(super) const DECISION_LASTS: Duration = Duration::from_secs(5);
 /// Records of an upgrade are written at most once in this time.
 const RECORDS: Duration = Duration::from_secs(1);
 
@@ -76,6 +76,14 @@ impl Decision {
             HashSet::new()
         });
         Some(renewed)
+    }
+
+    /// The same, from what the API server was asked for at this moment: it holds since then.
+    pub fn known_since(self, asked: Instant) -> Self {
+        Self {
+            at: self.at.min(asked),
+            ..self
+        }
     }
 
     /// Whether all that begins by it is announced.

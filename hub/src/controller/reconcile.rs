@@ -10,9 +10,10 @@ use kube::Api;
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Action;
 use thiserror::Error;
+use tokio::time::Instant;
 
 use super::acceptance::commit_endings;
-use super::act::{Acted, Decision, act};
+use super::act::{Acted, DECISION_LASTS, Decision, act};
 use super::announce::Committed;
 use super::forecast::{self, Renewed};
 use super::write::WriteError;
@@ -44,6 +45,11 @@ pub(crate) enum ReconcileError {
         #[source]
         source: Box<kube::Error>,
     },
+    /// What it has read may be old.
+    #[error(
+        "the API server has not said within five seconds whether ManagedClustersUpgrade {0} was edited: nothing begins; it is tried again"
+    )]
+    ReadLate(UpgradeKey),
     /// Somebody has edited it, and no watch has said so yet.
     #[error(
         "ManagedClustersUpgrade {0} has been edited, and the watch is late: nothing begins before it shows that"
@@ -86,7 +92,7 @@ impl ReconcileError {
             Self::Write(error) if error.is_conflict() => "Conflict",
             Self::Write(_) => "WriteFailed",
             Self::Status { .. } => "StatusWriteFailed",
-            Self::Read { .. } => "ReadFailed",
+            Self::Read { .. } | Self::ReadLate(_) => "ReadFailed",
             Self::Outdated(_) => "Outdated",
             Self::Endings { .. } => "AcceptanceWriteFailed",
             Self::ForecastRecord { .. } => "ForecastRecordFailed",
@@ -154,12 +160,13 @@ async fn committed(
         if is_certain && decision.holds(context) {
             return Ok(Some((decision, status)));
         }
+        let asked = Instant::now();
         let stored = stored(context, &decision).await?;
         let is_announced = decision.holds(context) || {
             let Some(renewed) = decision.renewed(context) else {
                 return Ok(None);
             };
-            decision = check(renewed)?;
+            decision = check(renewed.known_since(asked))?;
             renewals == RENEWALS || decision.is_announced()
         };
         if is_announced && decision.begins() && !stored.is_some_and(|stored| decision.is_of(&stored)) {
@@ -204,13 +211,17 @@ async fn stored(
     }
     let key = decision.key();
     let api: Api<ManagedClustersUpgrade> = Api::namespaced(context.client.clone(), &key.namespace);
-    api.get_metadata_opt(&key.name).await.map_err(|source| {
-        decision.abandon(context);
-        ReconcileError::Read {
+    let read = tokio::time::timeout(DECISION_LASTS, api.get_metadata_opt(&key.name)).await;
+    let read = match read {
+        Ok(Ok(stored)) => return Ok(stored),
+        Ok(Err(source)) => ReconcileError::Read {
             upgrade: key.clone(),
             source: Box::new(source),
-        }
-    })
+        },
+        Err(_) => ReconcileError::ReadLate(key.clone()),
+    };
+    decision.abandon(context);
+    Err(read)
 }
 
 /// The decision, if it breaks no rule.

@@ -44,8 +44,8 @@ export function ActionDialog(props: {
   }, [state]);
   useEffect(() => {
     const { activeElement } = document;
-    if (!live && (activeElement === document.body || activeElement?.matches('dialog :disabled'))) focusButton(dialog.current);
-  }, [live]);
+    if ((!live || gone) && (activeElement === document.body || activeElement?.matches('dialog :disabled'))) focusButton(dialog.current);
+  }, [live, gone]);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (disabled) return;

@@ -262,6 +262,42 @@ async fn nothing_starts_by_a_status_that_is_answered_after_the_pause() {
     light.shut_down().await;
 }
 
+/// Nor by what was read before the pause, and is answered after it.
+#[tokio::test(start_paused = true)]
+async fn nothing_starts_by_what_is_read_too_slowly() {
+    let light = HubFleet::start(6, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    let paused =
+        json!({"paused": true, "preChecks": {"mode": "Off"}, "upgradeStrategy": {"maxConcurrency": 3}});
+    light.upgrade("spring", with(all(6), &paused)).await.unwrap();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    light.disturb(|asked| {
+        let is_upgrade = asked
+            .kind
+            .is_some_and(|kind| kind.plural == "managedclustersupgrades");
+        match asked.verb {
+            _ if is_late_watch(asked) => FaultAction::Delay(Duration::from_mins(10)),
+            Verb::Get if is_upgrade => FaultAction::AnswerLate(Duration::from_secs(15)),
+            _ if asked.subresource == Some(Subresource::Status) => {
+                FaultAction::AnswerLate(Duration::from_secs(8))
+            }
+            _ => FaultAction::Pass,
+        }
+    });
+    let edit = |paused: bool| light.edit("spring", json!({"spec": {"paused": paused}}));
+    edit(false).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    light.cut_watches("managedclustersupgrades");
+    edit(true).await.unwrap();
+    assert_eq!(started(&light).await.len(), 0);
+    light.accept();
+    tokio::time::sleep(Duration::from_mins(20)).await;
+    edit(false).await.unwrap();
+    assert_eq!(started(&light).await.len(), 3);
+    light.shut_down().await;
+}
+
 /// What a status says that was written and not answered is reported by the next look.
 #[tokio::test(start_paused = true)]
 async fn what_a_status_says_whose_answer_is_lost_is_reported_once() {
