@@ -52,7 +52,7 @@ impl Server {
             .unwrap_or_else(|| config.default_namespace.clone());
         let metrics =
             RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
-        let time = ServerTime::new(Clock::system());
+        let time = ServerTime::new(&Clock::system());
         let client = client::from_config_with_server_time(config.clone(), &metrics, &time)?;
         Ok(Self {
             client,

@@ -169,7 +169,8 @@ impl HubFleet {
     /// # Errors
     /// If no client can be made.
     pub fn start_hub(&mut self) -> anyhow::Result<()> {
-        self.start_hub_by(self.clock.clone())
+        let clock = self.clock.clone();
+        self.start_hub_by(&clock)
     }
 
     /// All metrics of the hub as text.
@@ -187,7 +188,7 @@ impl HubFleet {
     ///
     /// # Errors
     /// If no client can be made.
-    pub fn start_hub_by(&mut self, clock: Clock) -> anyhow::Result<()> {
+    pub fn start_hub_by(&mut self, clock: &Clock) -> anyhow::Result<()> {
         let time = ServerTime::new(clock);
         let metrics =
             RequestMetrics::register(&prometheus::Registry::new()).context("registering metrics")?;

@@ -95,7 +95,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     };
     let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;
     let shutdown = shutdown::on_signals().context("listening for signals")?;
-    let time = ServerTime::new(Clock::system());
+    let time = ServerTime::new(&Clock::system());
     let client = match arguments.leader_election_namespace {
         None => client::from_config_with_server_time(config, &metrics, &time)?,
         Some(namespace) => {

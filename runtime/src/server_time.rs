@@ -24,10 +24,11 @@ pub struct ServerTime {
 }
 
 impl ServerTime {
-    /// Nothing has been answered yet: both clocks count as right.
-    pub fn new(clock: Clock) -> Self {
+    /// Nothing has been answered yet: both clocks count as right. That somebody sets ours later makes no difference: between two answers only
+    /// time passes.
+    pub fn new(clock: &Clock) -> Self {
         Self {
-            clock,
+            clock: clock.steady(),
             ahead: Arc::default(),
         }
     }
@@ -127,7 +128,7 @@ mod tests {
     async fn an_answer_that_comes_late_sets_no_clock_back() {
         let hour = SignedDuration::from_hours(1);
         for skew in [SignedDuration::ZERO, hour, -hour] {
-            let time = ServerTime::new(Clock::simulated(Timestamp::from_second(1_767_600_000).unwrap()));
+            let time = ServerTime::new(&Clock::simulated(Timestamp::from_second(1_767_600_000).unwrap()));
             let theirs = || time.clock.now() + skew;
             time.read(&said(theirs()), time.clock.now());
             for made in [0, 6, 12] {
@@ -142,10 +143,25 @@ mod tests {
         }
     }
 
+    /// Neither before nor after it has been found wrong.
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_is_set_sets_nothing_else() {
+        let right = Clock::simulated(Timestamp::from_second(1_767_600_000).unwrap());
+        let machine = Arc::new(AtomicI64::new(3_600_000));
+        let time = ServerTime::new(&right.skewed(Arc::clone(&machine)));
+        time.read(&said(right.now()), time.clock.now());
+        for milliseconds in [0, -3_600_000, 7_200_000] {
+            machine.store(milliseconds, Ordering::Relaxed);
+            tokio::time::advance(std::time::Duration::from_mins(1)).await;
+            let off = time.clock().now().duration_since(right.now()).as_millis();
+            assert!(off.abs() <= 1000, "{milliseconds}: {off}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_clock_that_is_wrong_is_corrected_and_one_that_is_right_is_left_alone() {
         let now = Timestamp::from_second(1_767_600_000).unwrap();
-        let time = ServerTime::new(Clock::simulated(now));
+        let time = ServerTime::new(&Clock::simulated(now));
         for (seconds, ahead) in [
             (0, 0),
             (1, 0),

@@ -134,7 +134,7 @@ async fn serve_until(
     let namespace = config.default_namespace.clone();
     let registry = prometheus::Registry::new();
     let metrics = metrics(&registry)?;
-    let time = ServerTime::new(Clock::system());
+    let time = ServerTime::new(&Clock::system());
     let client = client::from_config_with_server_time(config, &metrics, &time)?;
     let mut tasks = Tasks::new(shutdown.clone());
     let readiness = Readiness::default();

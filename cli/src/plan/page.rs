@@ -34,7 +34,7 @@ impl PagePlanner {
     }
 
     fn hub(&self, client: Client, namespace: &str) -> Hub {
-        Hub::new(client, namespace.to_owned(), self.clock.clone())
+        Hub::new(client, namespace.to_owned(), &self.clock)
     }
 }
 

@@ -46,7 +46,7 @@ impl Hub {
     }
 
     /// A hub that is known already.
-    pub fn new(client: Client, namespace: String, clock: Clock) -> Self {
+    pub fn new(client: Client, namespace: String, clock: &Clock) -> Self {
         Self {
             client,
             namespace,

@@ -1,6 +1,7 @@
 //! What people do on the page, on the API server.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use drydock_api::mcu::UpgradeRiskAcceptance;
@@ -177,6 +178,51 @@ async fn what_has_failed_is_named_with_what_to_do_and_starts_over() {
     );
     let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
     assert!(upgrade.annotations()[RETRY_CLUSTERS_ANNOTATION].starts_with("dev2="));
+    page.end().await;
+}
+
+/// Where the hub is slow, there is time for an edit between what the page reads and what it writes.
+#[tokio::test(start_paused = true)]
+async fn what_is_edited_while_a_retry_or_a_resume_is_written_does_not_start() {
+    let page = with_a_failure().await;
+    for (action, asked) in [
+        ("/retry", json!({})),
+        ("/retry", json!({"cluster": "dev2"})),
+        ("/resume", json!({})),
+    ] {
+        let paused = page.post(&path("/pause"), json!({})).await;
+        assert_eq!(paused.0, StatusCode::OK);
+        let before = page.upgrades().get(UPGRADE).await.unwrap();
+        let is_first = AtomicBool::new(true);
+        let hook = move |asked: &RequestInfo<'_>| {
+            let is_write = asked.verb == Verb::Patch && asked.identity.name() == "page";
+            if is_write && is_first.swap(false, Ordering::Relaxed) {
+                FaultAction::Delay(Duration::from_secs(3))
+            } else {
+                FaultAction::Pass
+            }
+        };
+        page.fleet
+            .hub_server()
+            .unwrap()
+            .set_fault_hook(Some(Arc::new(hook)));
+        let edit = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let count = before.metadata.generation.unwrap_or_default() + 20;
+            let edit = json!({"spec": {"upgradeStrategy": {"maxConcurrency": count}}});
+            let (api, parameters) = (page.upgrades(), PatchParams::default());
+            api.patch(UPGRADE, &parameters, &Patch::Merge(edit))
+                .await
+                .unwrap();
+        };
+        let path = path(action);
+        let ((status, answer), ()) = tokio::join!(page.post(&path, asked.clone()), edit);
+        page.fleet.hub_server().unwrap().set_fault_hook(None);
+        assert_eq!(status, StatusCode::CONFLICT, "{action} {answer}");
+        let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
+        assert_eq!(upgrade.annotations(), before.annotations(), "{action}");
+        assert_eq!(upgrade.spec.paused, Some(true), "{action}");
+    }
     page.end().await;
 }
 

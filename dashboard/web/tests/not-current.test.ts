@@ -249,3 +249,35 @@ for (const [action, question] of [
     await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
   });
 }
+
+test('a spec that could not be read is read again, and nothing is applied before', async ({ dashboard: { page, open } }) => {
+  const spec = '**/api/upgrades/default/spring';
+  await page.route(spec, (route) => route.fulfill({ status: 503, json: { error: 'the hub does not answer' } }));
+  await open('#/plan?upgrade=default/spring');
+  await expect(page.getByText('The spec of default/spring cannot be read.')).toBeVisible();
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await editor.fill('metadata: {name: spring}');
+  await expect(page.getByRole('button', { name: 'Apply…' })).toBeDisabled();
+  await editor.fill('');
+  await page.unroute(spec);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(editor).toHaveValue(/name: spring/);
+  await expect(page.getByText('cannot be read')).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Apply…' })).toBeEnabled();
+});
+
+test('of an upgrade that is back, the text that was not edited can be had again', async ({ dashboard: { page, open, misuse, server } }) => {
+  await open('#/plan?upgrade=default/spring');
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
+  await page.getByRole('button', { name: 'Compare with another strategy' }).click();
+  const second = page.getByLabel('Second: another strategy');
+  await second.fill((await second.inputValue()).replace(/version: \S+/, 'version: 4.18.10'));
+  const { targets } = server.state.fleet;
+  const target = targets.get('default/spring');
+  await misuse('gone', { key: 'default/spring' });
+  await expect(page.getByLabel('First: ManagedClustersUpgrade (YAML)')).toHaveValue('');
+  targets.set('default/spring', target);
+  await misuse('step');
+  await page.getByRole('button', { name: 'Discard it and take the spec as it is now' }).click();
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
+});

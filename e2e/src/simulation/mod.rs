@@ -260,7 +260,7 @@ impl Replicas {
     fn start(&self, name: &str) -> anyhow::Result<JoinHandle<Result<(), drydock_hub::Error>>> {
         let metrics = || RequestMetrics::register(&prometheus::Registry::new());
         let leadership = Leadership::default();
-        let time = ServerTime::new(self.clock.clone());
+        let time = ServerTime::new(&self.clock);
         let transport = time.reading(self.server.service(name));
         let own: Client = client::from_service(transport.clone(), "default", &metrics()?);
         // Longer than usual: a run is days, and most of it would be renewals.

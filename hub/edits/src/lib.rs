@@ -6,6 +6,7 @@ mod error;
 mod manifest;
 mod pause;
 mod retry;
+mod start;
 mod user;
 
 pub use accept::{Accepting, accept, goal, reporters, target};

@@ -9,13 +9,12 @@ use drydock_objects::ClusterDetails;
 use drydock_objects::upgrade::parse_retry_clusters;
 use drydock_rollout::ClusterState;
 use jiff::Timestamp;
-use kube::api::Patch;
 use kube::{Client, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::pause::api_of;
-use crate::{EditError, hex, parameters};
+use crate::start::write_as_read;
+use crate::{EditError, hex};
 
 /// The names of those that have failed.
 pub fn failed(clusters: &[ClusterDetails]) -> Vec<&str> {
@@ -36,10 +35,11 @@ pub fn failed_set(clusters: &[ClusterDetails]) -> String {
     hex(&digest.finalize(), 8)
 }
 
-/// Lets clusters start over that have `failed`: all of them if none is named.
+/// Lets clusters start over that have `failed`: all of them if none is named. They start to what was read: where somebody has edited the
+/// upgrade since, nothing is retried.
 ///
 /// # Errors
-/// If nothing has failed, a named cluster has not, or the API server refuses.
+/// If nothing has failed, a named cluster has not, the upgrade is edited meanwhile, or the API server refuses.
 pub async fn retry(
     client: &Client,
     upgrade: ManagedClustersUpgrade,
@@ -57,45 +57,21 @@ pub async fn retry(
         });
     }
     let value = now.to_string();
-    if !clusters.is_empty() {
-        return retry_some(client, upgrade, clusters, &value).await;
-    }
-    let patch = Patch::Merge(json!({"metadata": {"annotations": {RETRY_ANNOTATION: value}}}));
-    api_of(client, &upgrade)
-        .patch(&upgrade.name_any(), &parameters(), &patch)
-        .await
-        .map_err(|error| EditError::changing(&upgrade, error))?;
-    Ok(())
+    let change = |upgrade: &ManagedClustersUpgrade| Ok(Some(asking(upgrade, clusters, &value)));
+    write_as_read(client, upgrade, change).await.map(|_| ())
 }
 
-/// Adds the clusters to those for which a retry is asked; again, if somebody else has changed the upgrade meanwhile.
-async fn retry_some(
-    client: &Client,
-    mut upgrade: ManagedClustersUpgrade,
-    clusters: &[ClusterName],
-    value: &str,
-) -> Result<(), EditError> {
-    let name = upgrade.name_any();
-    let api = api_of(client, &upgrade);
-    loop {
-        let asked = upgrade.annotations().get(RETRY_CLUSTERS_ANNOTATION);
-        let mut asked = parse_retry_clusters(asked.map(String::as_str).unwrap_or_default());
-        asked.extend(clusters.iter().map(|cluster| (cluster.clone(), value.into())));
-        let pairs: Vec<String> = asked
-            .iter()
-            .map(|(cluster, value)| format!("{cluster}={value}"))
-            .collect();
-        let patch = Patch::Merge(json!({"metadata": {
-            "resourceVersion": upgrade.resource_version(),
-            "annotations": {RETRY_CLUSTERS_ANNOTATION: pairs.join(",")},
-        }}));
-        match api.patch(&name, &parameters(), &patch).await {
-            Ok(_) => return Ok(()),
-            Err(kube::Error::Api(status)) if status.is_conflict() => {
-                let newer = api.get(&name).await;
-                upgrade = newer.map_err(|error| EditError::changing(&upgrade, error))?;
-            }
-            Err(error) => return Err(EditError::changing(&upgrade, error)),
-        }
+/// The change that asks for a retry of all clusters, or of some beside those that were asked for.
+fn asking(upgrade: &ManagedClustersUpgrade, clusters: &[ClusterName], value: &str) -> Value {
+    if clusters.is_empty() {
+        return json!({"metadata": {"annotations": {RETRY_ANNOTATION: value}}});
     }
+    let asked = upgrade.annotations().get(RETRY_CLUSTERS_ANNOTATION);
+    let mut asked = parse_retry_clusters(asked.map(String::as_str).unwrap_or_default());
+    asked.extend(clusters.iter().map(|cluster| (cluster.clone(), value.into())));
+    let pairs: Vec<String> = asked
+        .iter()
+        .map(|(cluster, value)| format!("{cluster}={value}"))
+        .collect();
+    json!({"metadata": {"annotations": {RETRY_CLUSTERS_ANNOTATION: pairs.join(",")}}})
 }

@@ -38,6 +38,11 @@ impl Clock {
         })
     }
 
+    /// What this clock says now, and from then on the time that passes: it does not jump where somebody sets this one.
+    pub fn steady(&self) -> Self {
+        Self::simulated(self.now())
+    }
+
     /// A clock that is ahead of this one by this many milliseconds, as those of machines may be; it jumps when they change.
     pub fn skewed(&self, milliseconds: Arc<AtomicI64>) -> Self {
         Self(TimeSource::Skewed {

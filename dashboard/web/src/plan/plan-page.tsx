@@ -24,6 +24,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   const [isKept, setKept] = useState(() => draftOf(upgrade) !== undefined);
   const [result, set] = useState<Result>({ is: 'none' });
   const [error, setError] = useState<string | undefined>();
+  const [tries, setTries] = useState(0);
   const { yaml, comparing } = draft;
   const compare = comparing ? draft.compare : undefined;
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
@@ -37,7 +38,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     if (!upgrade) return;
     const left = withoutUpgrade(draft);
     setDraft(left);
-    setKept((before) => before && isChanged(left));
+    setKept(isChanged(left));
   }, [gone, upgrade]);
   // A text that is left of an edition does not become one of a later edition, which nobody has seen here.
   const unread = upgrade !== '' && !gone && !isKept && draft.edition === undefined;
@@ -51,7 +52,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
       (cause) => stop.signal.aborted || setError(cause instanceof ApiError ? cause.message : 'the answer cannot be read'),
     );
     return () => stop.abort();
-  }, [upgrade, unread]);
+  }, [upgrade, unread, tries]);
 
   const forecast = async () => {
     const busy: Result = { is: 'busy' };
@@ -80,7 +81,8 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   };
   const isEmpty = (text: string) => text.trim() === '';
   const canApply = app.session?.readOnly === false;
-  const disabled = gone || app.connection.is !== 'live';
+  // What was not read of an upgrade would be written over.
+  const disabled = gone || app.connection.is !== 'live' || (upgrade !== '' && draft.edition === undefined);
   return (
     <div class="sheet">
       <div class="page-head">
@@ -92,7 +94,11 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
           {isChanged(draft) && 'What you have written stays; it cannot be applied here.'}
         </Alert>
       )}
-      {!gone && error && <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>{error}</Alert>}
+      {!gone && unread && error && (
+        <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>
+          {error} <Button kind="link" small onClick={() => setTries((before) => before + 1)}>Try again</Button>
+        </Alert>
+      )}
       {isKept && isChanged(draft) && (
         <Alert kind="info" title="This is the text as you left it.">
           {draft.sent !== undefined

@@ -76,7 +76,7 @@ export function ActionDialog(props: {
   return (
     <Modal dialog={dialog} title={props.title} buttons={buttons} onSubmit={submit} onClose={props.onClose}>
       {!done && !gone && props.children}
-      {state.is === 'failed' && (
+      {state.is === 'failed' && !gone && (
         <Alert kind="danger" live title={outcome(state.failure)}>
           <Text of={state.failure.why} limit={1000} />
         </Alert>

@@ -75,7 +75,8 @@ async fn timeouts_are_measured_by_the_servers_clock() {
     });
     // The hub's machine is two hours ahead.
     let ahead = Arc::new(AtomicI64::new(2 * 3600 * 1000));
-    light.start_hub_by(light.clock.skewed(ahead)).unwrap();
+    let clock = light.clock.skewed(ahead);
+    light.start_hub_by(&clock).unwrap();
     let strategy = json!({"upgradeStrategy": {"clusterUpgradeTimeout": "3h"}});
     light
         .upgrade("spring", with(spec_of(&["c01"]), &strategy))

@@ -141,7 +141,15 @@ impl Comparison {
             (Some(Shown::Text(_)), Some(Shown::Text(_))) | (Some(Shown::Json(_)), Some(Shown::Json(_)))
         );
         // Parts of a text with quotes and of one without would differ where the texts do not, and look the same where they do.
-        let is_quoted = [&before, &after].into_iter().flatten().any(Shown::needs_quotes);
+        let needs_quotes = |range: &Range<usize>| {
+            let parts = [&old, &new].map(|letters| part_of(letters.as_deref().unwrap_or_default(), range));
+            parts
+                .into_iter()
+                .flatten()
+                .any(|part| !is_plain(&part.iter().collect::<String>()))
+        };
+        let is_quoted = [&before, &after].into_iter().flatten().any(Shown::needs_quotes)
+            || parts.iter().any(needs_quotes);
         let words = |shown: &Option<Shown>, part: Option<&[char]>| {
             let part: String = part?.iter().collect();
             Some(match shown.as_ref()? {
@@ -405,10 +413,10 @@ fn escaped(sign: char) -> String {
 
 /// Whether a letter shows, in its place: not what is blank, or turns the order of others.
 fn is_visible(sign: char) -> bool {
-    // Fillers that are letters by name, and an empty Braille cell.
+    // Fillers that are letters by name, an empty Braille cell, a place for an object, and a note without a head.
     let is_blank = matches!(
         sign,
-        '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+        '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{fffc}' | '\u{1d159}'
     );
     let is_from_right = matches!(sign, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}');
     let is_known = matches!(sign, '"' | '\'' | '\\') || sign.escape_debug().eq([sign]);
