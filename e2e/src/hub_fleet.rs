@@ -2,6 +2,7 @@
 //! process, under paused time. For tests of what people do on the hub.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -58,6 +59,8 @@ pub struct HubFleet {
     pub spokes: StubWorkAgent,
     /// Virtual time.
     pub clock: Clock,
+    /// How far the API server's clock is ahead of the others, in milliseconds.
+    server_ahead: Arc<AtomicI64>,
     /// How many runs the hub makes a forecast of.
     pub forecast_runs: u32,
     /// The metrics of the hub that was started last.
@@ -125,7 +128,9 @@ impl HubFleet {
     ) -> anyhow::Result<Self> {
         let clock = Clock::simulated(begin);
         let types = hub_types()?;
-        let server = ApiServer::new(ServerSettings::new("hub", clock.clone(), settings.seed, types));
+        let server_ahead = Arc::new(AtomicI64::new(0));
+        let server_clock = clock.skewed(Arc::clone(&server_ahead));
+        let server = ApiServer::new(ServerSettings::new("hub", server_clock, settings.seed, types));
         let (mut parts, stop) = (JoinSet::new(), CancellationToken::new());
         let spokes = StubWorkAgent::new(settings, clock.clone());
         parts.spawn(spokes.clone().run(Access::memory(&server, "spokes")));
@@ -140,6 +145,7 @@ impl HubFleet {
             server,
             spokes,
             clock,
+            server_ahead,
             forecast_runs: hub_settings().forecast_runs,
             metrics: prometheus::Registry::new(),
             hub: JoinSet::new(),
@@ -569,6 +575,12 @@ impl HubFleet {
                 FaultAction::Pass
             }
         });
+    }
+
+    /// Lets the hub's machine be suspended for so long: its own clock stands still meanwhile.
+    pub fn suspend_hub(&self, time: SignedDuration) {
+        let milliseconds = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        self.server_ahead.fetch_add(milliseconds, Ordering::Relaxed);
     }
 
     /// From now on, this happens to requests of the hub.

@@ -258,7 +258,11 @@ test('a spec that could not be read is read again, and nothing is applied before
   const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
   await editor.fill('metadata: {name: spring}');
   await expect(page.getByRole('button', { name: 'Apply…' })).toBeDisabled();
-  await editor.fill('');
+  await page.getByRole('link', { name: 'History', exact: true }).click();
+  await page.goBack();
+  await expect(page.getByText('It was written before the spec could be read, and cannot be applied here.')).toBeVisible();
+  await page.getByRole('button', { name: 'Discard it and take the spec as it is now' }).click();
+  await expect(page.getByText('The spec of default/spring cannot be read.')).toBeVisible();
   await page.unroute(spec);
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(editor).toHaveValue(/name: spring/);

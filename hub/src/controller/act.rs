@@ -9,6 +9,7 @@ use drydock_objects::{Planned, RefusedAction};
 use drydock_rollout::{Action, ClusterName, RefusalCause, Transition, UpgradeKey, transition};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use tokio::time::Instant;
@@ -21,6 +22,8 @@ use super::{Context, announce};
 const WRITES_AT_ONCE: usize = 16;
 /// So long a decision holds: meanwhile windows close, and selections, answers and acceptances change.
 pub(super) const DECISION_LASTS: Duration = Duration::from_secs(5);
+/// Clocks that differ by more than this since a decision do not run alike: one of them was set, or stood still.
+const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_secs(2);
 /// Records of an upgrade are written at most once in this time.
 const RECORDS: Duration = Duration::from_secs(1);
 
@@ -39,7 +42,10 @@ type Beginning = (std::mem::Discriminant<Action>, ClusterName);
 /// A plan, and when it was decided.
 pub(super) struct Decision {
     pub planned: Planned,
+    /// Since when it holds.
     at: Instant,
+    /// When it was decided, by our clock and by the API server's.
+    decided: (Instant, Timestamp),
     /// What may begin by it; anything, if that is not said.
     announced: Option<HashSet<Beginning>>,
 }
@@ -47,18 +53,29 @@ pub(super) struct Decision {
 impl Decision {
     /// What is decided about an upgrade; `None` if it is gone.
     pub fn about(context: &Context, key: &UpgradeKey) -> Option<Self> {
-        let at = Instant::now();
-        let planned = context.cache.fleet().plan(key, context.clock.now())?;
+        let (at, now) = (Instant::now(), context.clock.now());
+        let planned = context.cache.fleet().plan(key, now)?;
         Some(Self {
             planned,
             at,
+            decided: (at, now),
             announced: None,
         })
     }
 
-    /// Whether it may still be carried out: it was decided just now, and nobody has edited, paused or deleted the upgrade since.
+    /// Whether it may still be carried out: it was decided just now, by the time that still counts, and nobody has edited, paused or deleted the
+    /// upgrade since.
     pub fn holds(&self, context: &Context) -> bool {
-        self.at.elapsed() < DECISION_LASTS && context.cache.fleet().is_current(&self.planned)
+        self.at.elapsed() < DECISION_LASTS
+            && self.is_in_time(context.clock.now())
+            && context.cache.fleet().is_current(&self.planned)
+    }
+
+    /// Whether the API server's clock has gone on as ours has. Where the machine was suspended, it is an answer after the decision that shows it.
+    fn is_in_time(&self, now: Timestamp) -> bool {
+        let (at, moment) = self.decided;
+        let passed = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
+        (now.duration_since(moment) - passed).abs() < CLOCKS_DIFFER
     }
 
     /// What is decided now. Nothing of the earlier decision is carried out; of what begins by the new one, that which the status of the earlier

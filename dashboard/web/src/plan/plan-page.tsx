@@ -103,7 +103,9 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
         <Alert kind="info" title="This is the text as you left it.">
           {draft.sent !== undefined
             ? 'A text of it was sent to be applied, and no answer has come: see whether that was done before you apply it again.'
-            : 'It may differ from what is on the hub.'}{' '}
+            : upgrade !== '' && draft.edition === undefined
+              ? 'It was written before the spec could be read, and cannot be applied here.'
+              : 'It may differ from what is on the hub.'}{' '}
           <Button kind="link" small onClick={discard}>{upgrade && !gone ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>
         </Alert>
       )}

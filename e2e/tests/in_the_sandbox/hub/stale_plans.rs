@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use drydock_e2e::hub_fleet::{HubFleet, is_work, spec_of, with};
+use jiff::SignedDuration;
 use kube_sandbox::access::Key;
 use kube_sandbox::server::{FaultAction, RequestInfo, Subresource, Verb};
 use ocm_sandbox::kinds::MANAGED_CLUSTER;
@@ -295,6 +296,29 @@ async fn nothing_starts_by_what_is_read_too_slowly() {
     tokio::time::sleep(Duration::from_mins(20)).await;
     edit(false).await.unwrap();
     assert_eq!(started(&light).await.len(), 3);
+    light.shut_down().await;
+}
+
+/// The answer to its own status is the first to say how late it is.
+#[tokio::test(start_paused = true)]
+async fn a_hub_that_was_suspended_starts_nothing_after_the_window() {
+    let light = HubFleet::start(6, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    let paused = json!({
+        "paused": true, "preChecks": {"mode": "Off"},
+        "upgradeStrategy": {"maxConcurrency": 3, "startWindows": [{"cron": "0 8 * * *", "duration": "1h"}]},
+    });
+    light.upgrade("spring", with(all(6), &paused)).await.unwrap();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    light.suspend_hub(SignedDuration::from_hours(1));
+    light
+        .edit("spring", json!({"spec": {"paused": false}}))
+        .await
+        .unwrap();
+    assert_eq!(started(&light).await.len(), 0);
+    tokio::time::sleep(Duration::from_hours(23)).await;
+    assert_eq!(light.asked().len(), 3, "the window of the next day");
     light.shut_down().await;
 }
 
