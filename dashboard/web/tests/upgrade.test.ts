@@ -450,6 +450,22 @@ test('what is wrong with a plan is said', async ({ dashboard: { page, open } }) 
   await expect(page.getByText('"none" is not a version')).toBeVisible();
 });
 
+test('the history is filtered by what is typed, and keeps its order', async ({ dashboard: { page, open, server } }) => {
+  await open('#/history');
+  const order = page.getByRole('columnheader', { name: 'Cluster' });
+  await order.getByRole('button').click();
+  await expect(order).toHaveAttribute('aria-sort', 'ascending');
+  const read = () => server.state.asked.filter((line) => line.includes('/api/history')).length;
+  const before = read();
+  await page.getByLabel('Text').click();
+  await page.keyboard.type('fra-dev');
+  await expect(page.getByLabel('Text')).toHaveValue('fra-dev');
+  await expect(page.getByLabel('Text')).toBeFocused();
+  await expect(page).toHaveURL(/#\/history\?text=fra-dev/);
+  await expect(order).toHaveAttribute('aria-sort', 'ascending');
+  expect(read()).toBe(before);
+});
+
 test('the history is exported', async ({ dashboard: { page, open } }) => {
   await open('#/history');
   await page.getByLabel('Text').fill('fra-dev-3');

@@ -19,7 +19,8 @@ export function Page() {
   const app = useStatus();
   const route = useRoute();
   const main = useRef<HTMLElement>(null);
-  const place = route.page === 'fleet' ? 'fleet' : format(route);
+  // What is typed into a filter is in the address, and leads nowhere else.
+  const place = route.page === 'fleet' || route.page === 'history' ? route.page : format(route);
   const first = useRef(true);
   useEffect(() => {
     document.title = title(route);
@@ -27,7 +28,7 @@ export function Page() {
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
     main.current?.scrollTo(0, 0);
-  }, [route.page === 'history' ? 'history' : place]);
+  }, [place]);
   if (app.connection.is === 'refused' && app.connection.status === 401) return <TokenExpired signIn={app.connection.signIn === true} />;
   return (
     <div class="frame">
