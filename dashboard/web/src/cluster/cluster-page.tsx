@@ -140,7 +140,7 @@ function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Sch
 function whenItMayStart({ upgrades }: ClusterDetail, isPaused: (key: string) => boolean): string | undefined {
   if (upgrades.length === 0) return 'no upgrade selects it';
   if (upgrades.some((one) => one.schedule)) return undefined;
-  return upgrades.every((one) => isPaused(one.key)) ? 'not before an upgrade that selects it is resumed' : 'it may start at any time';
+  return upgrades.every((one) => isPaused(one.key)) ? 'not before an upgrade that selects it is resumed' : 'no start window and no freeze holds it back';
 }
 
 function Details({ detail, now }: { detail: ClusterDetail; now: number }) {

@@ -4,7 +4,7 @@ export const WINDOWS = ['open', 'hour', 'day', 'week', 'later', 'none'] as const
 export type WindowClass = (typeof WINDOWS)[number];
 
 export const WINDOW_LABEL: Record<WindowClass, string> = {
-  open: 'may start now',
+  open: 'no start window holds it back',
   hour: 'opens within an hour',
   day: 'opens within a day',
   week: 'opens within a week',

@@ -51,6 +51,6 @@ function what(row: ClusterRow): string {
 function nothing(row: ClusterRow, late: boolean): string {
   if (row.state === 'Failed') return 'see the message, then retry it';
   if (late && isInFlight(row.state)) return 'look at the cluster; it ends with its timeout at the latest';
-  if (isInFlight(row.state) && row.normalUntil > 0) return 'nothing until then';
+  if (isInFlight(row.state) && row.normalUntil > 0) return 'nothing until then, unless its message asks for it';
   return 'nothing';
 }

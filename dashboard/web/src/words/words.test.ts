@@ -66,7 +66,7 @@ describe('the sentence', () => {
     expect(spoken(row({}), NOW)).toBe('dev1: NotStarted. maxConcurrency is reached, since 11:50 (10m). What to do: nothing.');
   });
   it('says until when that is normal', () => {
-    expect(sentence(row({ state: 'PartialUpgrade', normalUntil: NOW + 600 }), NOW)).toMatchObject({ when: 'since 11:50 (10m), normal until 12:10', late: false, todo: 'nothing until then' });
+    expect(sentence(row({ state: 'PartialUpgrade', normalUntil: NOW + 600 }), NOW)).toMatchObject({ when: 'since 11:50 (10m), normal until 12:10', late: false, todo: 'nothing until then, unless its message asks for it' });
   });
   it('says that it takes too long', () => {
     const said = sentence(row({ state: 'PartialUpgrade', normalUntil: NOW - 300 }), NOW);
