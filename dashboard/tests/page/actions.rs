@@ -181,6 +181,19 @@ async fn what_has_failed_is_named_with_what_to_do_and_starts_over() {
     page.end().await;
 }
 
+/// What happens to patches of the page from now on.
+fn on_patches(page: &Page, fault: impl Fn() -> FaultAction + Send + Sync + 'static) {
+    let hook = move |asked: &RequestInfo<'_>| {
+        if asked.verb == Verb::Patch && asked.identity.name() == "page" {
+            fault()
+        } else {
+            FaultAction::Pass
+        }
+    };
+    let server = page.fleet.hub_server().unwrap();
+    server.set_fault_hook(Some(Arc::new(hook)));
+}
+
 /// Where the hub is slow, there is time for an edit between what the page reads and what it writes.
 #[tokio::test(start_paused = true)]
 async fn what_is_edited_while_a_retry_or_a_resume_is_written_does_not_start() {
@@ -194,18 +207,13 @@ async fn what_is_edited_while_a_retry_or_a_resume_is_written_does_not_start() {
         assert_eq!(paused.0, StatusCode::OK);
         let before = page.upgrades().get(UPGRADE).await.unwrap();
         let is_first = AtomicBool::new(true);
-        let hook = move |asked: &RequestInfo<'_>| {
-            let is_write = asked.verb == Verb::Patch && asked.identity.name() == "page";
-            if is_write && is_first.swap(false, Ordering::Relaxed) {
+        on_patches(&page, move || {
+            if is_first.swap(false, Ordering::Relaxed) {
                 FaultAction::Delay(Duration::from_secs(3))
             } else {
                 FaultAction::Pass
             }
-        };
-        page.fleet
-            .hub_server()
-            .unwrap()
-            .set_fault_hook(Some(Arc::new(hook)));
+        });
         let edit = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let count = before.metadata.generation.unwrap_or_default() + 20;
@@ -421,17 +429,9 @@ async fn what_the_api_server_refuses_is_said_in_its_words() {
     let page = Page::of(1).await;
     page.upgrade(&["dev1"]).await;
     let refuse = |code: u16| {
-        let hook = move |asked: &RequestInfo<'_>| {
-            if asked.verb == Verb::Patch && asked.identity.name() == "page" {
-                FaultAction::Refuse(Status::new(code, "Forbidden", "ann may not patch"))
-            } else {
-                FaultAction::Pass
-            }
-        };
-        page.fleet
-            .hub_server()
-            .unwrap()
-            .set_fault_hook(Some(Arc::new(hook)));
+        on_patches(&page, move || {
+            FaultAction::Refuse(Status::new(code, "Forbidden", "ann may not patch"))
+        });
     };
     // That the API server does not know the user is not that the token of the page is wrong.
     for (code, expected) in [(403, 403), (401, 502), (409, 409), (422, 422)] {

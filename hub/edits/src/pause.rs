@@ -23,7 +23,7 @@ pub async fn set_paused(
             return Err(EditError::BeingDeleted(key_of(upgrade)));
         }
         let is_so = upgrade.spec.paused.unwrap_or(false) == paused;
-        Ok((!is_so).then(|| json!({"metadata": {}, "spec": {"paused": paused}})))
+        Ok((!is_so).then(|| json!({"spec": {"paused": paused}})))
     };
     if !paused {
         return write_as_read(client, upgrade, change).await;

@@ -24,10 +24,11 @@ impl Unreported {
         self.statuses().remove(key);
     }
 
-    /// The status of which was reported last, if it is not the one before this look.
-    fn take(&self, upgrade: &Upgrade) -> Option<ManagedClustersUpgradeStatus> {
-        let (uid, status) = self.statuses().remove(&upgrade.key)?;
-        (uid == upgrade.uid).then_some(status)
+    /// The status that was reported last, if it is not the one before this look.
+    fn reported(&self, upgrade: &Upgrade) -> Option<ManagedClustersUpgradeStatus> {
+        let statuses = self.statuses();
+        let (uid, status) = statuses.get(&upgrade.key)?;
+        (*uid == upgrade.uid).then(|| status.clone())
     }
 
     fn keep(&self, upgrade: &Upgrade, status: ManagedClustersUpgradeStatus) {
@@ -58,13 +59,12 @@ pub(super) async fn commit_status(
     let upgrade = &planned.rollout.upgrade;
     let before = planned.object.status.clone().unwrap_or_default();
     let status = render_status(&planned.plan.report, upgrade.generation, &before, forecast, now);
-    let unreported = context.unreported.take(upgrade);
+    let reported = context.unreported.reported(upgrade);
     let written = match Box::pin(status::write(&context.client, &planned.object, &status)).await {
         Ok(written) => written,
         Err(error) => {
-            let reported = unreported.or_else(|| may_be_written(&error).then_some(before));
-            if let Some(reported) = reported {
-                context.unreported.keep(upgrade, reported);
+            if reported.is_none() && may_be_written(&error) {
+                context.unreported.keep(upgrade, before);
             }
             return Err(error);
         }
@@ -74,9 +74,10 @@ pub(super) async fn commit_status(
         // What the write itself changes needs no further look.
         let _own = context.cache.fleet().set_upgrade(&Arc::new(written));
     }
-    for transition in rendered::transitions(&unreported.unwrap_or(before), &status) {
+    for transition in rendered::transitions(&reported.unwrap_or(before), &status) {
         publish(context, &planned.object, &transition);
     }
+    context.unreported.forget(&upgrade.key);
     Ok(Committed { status, is_written })
 }
 

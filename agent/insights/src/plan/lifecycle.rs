@@ -2,9 +2,8 @@
 
 use drydock_api::fact::Fact;
 use drydock_api::insights::UpdatePlan;
-use jiff::{SignedDuration, Timestamp};
-
 use drydock_api::openshift::release_request::is_request_of;
+use jiff::{SignedDuration, Timestamp};
 
 use super::prune::{self, MAX_AGE, ReleaseFacts};
 

@@ -7,10 +7,10 @@ mod tests;
 use drydock_api::conditions::{AnyCondition, find};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::openshift::cluster_version::{ClusterVersionStatus, Release};
+use drydock_api::openshift::release_request::is_request_of;
 use semver::Version;
 
 use crate::cluster::requested;
-use drydock_api::openshift::release_request::is_request_of;
 
 /// What is allowed that is refused otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -214,108 +214,77 @@ async fn a_status_that_is_slow_and_changes_all_the_time_keeps_nothing_from_start
     light.shut_down().await;
 }
 
-/// A watch of upgrades that is begun anew says nothing for ten minutes.
-fn is_late_watch(asked: &RequestInfo<'_>) -> bool {
-    asked.verb == Verb::Watch
-        && asked
-            .kind
-            .is_some_and(|kind| kind.plural == "managedclustersupgrades")
+fn is_of_upgrades(asked: &RequestInfo<'_>) -> bool {
+    asked
+        .kind
+        .is_some_and(|kind| kind.plural == "managedclustersupgrades")
+}
+
+/// A fleet of six whose upgrade has been paused for ten minutes.
+async fn paused(strategy: Value) -> HubFleet {
+    let light = HubFleet::start(6, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    let spec = json!({"paused": true, "preChecks": {"mode": "Off"}, "upgradeStrategy": strategy});
+    light.upgrade("spring", with(all(6), &spec)).await.unwrap();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    light
+}
+
+async fn set_paused(light: &HubFleet, paused: bool) {
+    let edit = json!({"spec": {"paused": paused}});
+    light.edit("spring", edit).await.unwrap();
+}
+
+/// Resumed, and so many seconds later paused again, which no watch says, while requests about the upgrade are answered late.
+async fn nothing_starts_while(seconds: u64, answered: fn(&RequestInfo<'_>) -> Option<Duration>) {
+    let light = paused(json!({"maxConcurrency": 3})).await;
+    light.disturb(move |asked| match answered(asked) {
+        _ if asked.verb == Verb::Watch && is_of_upgrades(asked) => {
+            FaultAction::Delay(Duration::from_mins(10))
+        }
+        Some(time) => FaultAction::AnswerLate(time),
+        None => FaultAction::Pass,
+    });
+    set_paused(&light, false).await;
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+    light.cut_watches("managedclustersupgrades");
+    set_paused(&light, true).await;
+    assert_eq!(started(&light).await.len(), 0);
+    // The watch is back, and it goes on when it is resumed.
+    light.accept();
+    tokio::time::sleep(Duration::from_mins(20)).await;
+    set_paused(&light, false).await;
+    assert_eq!(started(&light).await.len(), 3);
+    light.shut_down().await;
 }
 
 /// The status was written before the pause, and is answered long after it.
 #[tokio::test(start_paused = true)]
 async fn nothing_starts_by_a_status_that_is_answered_after_the_pause() {
-    let light = HubFleet::start(6, StubWorkAgentSettings::default())
-        .await
-        .unwrap();
-    let paused =
-        json!({"paused": true, "preChecks": {"mode": "Off"}, "upgradeStrategy": {"maxConcurrency": 3}});
-    light.upgrade("spring", with(all(6), &paused)).await.unwrap();
-    tokio::time::sleep(Duration::from_mins(10)).await;
-    light.disturb(|asked| {
-        if is_late_watch(asked) {
-            FaultAction::Delay(Duration::from_mins(10))
-        } else if asked.subresource == Some(Subresource::Status) {
-            FaultAction::AnswerLate(Duration::from_secs(12))
-        } else {
-            FaultAction::Pass
-        }
-    });
-    light
-        .edit("spring", json!({"spec": {"paused": false}}))
-        .await
-        .unwrap();
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    light.cut_watches("managedclustersupgrades");
-    light
-        .edit("spring", json!({"spec": {"paused": true}}))
-        .await
-        .unwrap();
-    assert_eq!(started(&light).await.len(), 0);
-    // The watch is back, and it goes on when it is resumed.
-    light.accept();
-    tokio::time::sleep(Duration::from_mins(20)).await;
-    light
-        .edit("spring", json!({"spec": {"paused": false}}))
-        .await
-        .unwrap();
-    assert_eq!(started(&light).await.len(), 3);
-    light.shut_down().await;
+    nothing_starts_while(3, |asked| {
+        (asked.subresource == Some(Subresource::Status)).then_some(Duration::from_secs(12))
+    })
+    .await;
 }
 
 /// Nor by what was read before the pause, and is answered after it.
 #[tokio::test(start_paused = true)]
 async fn nothing_starts_by_what_is_read_too_slowly() {
-    let light = HubFleet::start(6, StubWorkAgentSettings::default())
-        .await
-        .unwrap();
-    let paused =
-        json!({"paused": true, "preChecks": {"mode": "Off"}, "upgradeStrategy": {"maxConcurrency": 3}});
-    light.upgrade("spring", with(all(6), &paused)).await.unwrap();
-    tokio::time::sleep(Duration::from_mins(10)).await;
-    light.disturb(|asked| {
-        let is_upgrade = asked
-            .kind
-            .is_some_and(|kind| kind.plural == "managedclustersupgrades");
-        match asked.verb {
-            _ if is_late_watch(asked) => FaultAction::Delay(Duration::from_mins(10)),
-            Verb::Get if is_upgrade => FaultAction::AnswerLate(Duration::from_secs(15)),
-            _ if asked.subresource == Some(Subresource::Status) => {
-                FaultAction::AnswerLate(Duration::from_secs(8))
-            }
-            _ => FaultAction::Pass,
-        }
-    });
-    let edit = |paused: bool| light.edit("spring", json!({"spec": {"paused": paused}}));
-    edit(false).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(9)).await;
-    light.cut_watches("managedclustersupgrades");
-    edit(true).await.unwrap();
-    assert_eq!(started(&light).await.len(), 0);
-    light.accept();
-    tokio::time::sleep(Duration::from_mins(20)).await;
-    edit(false).await.unwrap();
-    assert_eq!(started(&light).await.len(), 3);
-    light.shut_down().await;
+    nothing_starts_while(9, |asked| match asked.subresource {
+        Some(Subresource::Status) => Some(Duration::from_secs(8)),
+        _ => (asked.verb == Verb::Get && is_of_upgrades(asked)).then_some(Duration::from_secs(15)),
+    })
+    .await;
 }
 
 /// The answer to its own status is the first to say how late it is.
 #[tokio::test(start_paused = true)]
 async fn a_hub_that_was_suspended_starts_nothing_after_the_window() {
-    let light = HubFleet::start(6, StubWorkAgentSettings::default())
-        .await
-        .unwrap();
-    let paused = json!({
-        "paused": true, "preChecks": {"mode": "Off"},
-        "upgradeStrategy": {"maxConcurrency": 3, "startWindows": [{"cron": "0 8 * * *", "duration": "1h"}]},
-    });
-    light.upgrade("spring", with(all(6), &paused)).await.unwrap();
-    tokio::time::sleep(Duration::from_mins(10)).await;
+    let window = json!({"cron": "0 8 * * *", "duration": "1h"});
+    let light = paused(json!({"maxConcurrency": 3, "startWindows": [window]})).await;
     light.suspend_hub(SignedDuration::from_hours(1));
-    light
-        .edit("spring", json!({"spec": {"paused": false}}))
-        .await
-        .unwrap();
+    set_paused(&light, false).await;
     assert_eq!(started(&light).await.len(), 0);
     tokio::time::sleep(Duration::from_hours(23)).await;
     assert_eq!(light.asked().len(), 3, "the window of the next day");

@@ -135,42 +135,32 @@ impl Comparison {
             );
             return;
         }
+        let cut = parts.into_iter().map(|range| {
+            let part = |letters: &Option<Vec<char>>| part_of(letters.as_deref()?, &range);
+            (range.start + 1, part(&old), part(&new))
+        });
+        let cut: Vec<(usize, Option<String>, Option<String>)> = cut.collect();
         // A text is another value than the list that it spells.
         let is_of_one_kind = matches!(
             (&before, &after),
             (Some(Shown::Text(_)), Some(Shown::Text(_))) | (Some(Shown::Json(_)), Some(Shown::Json(_)))
         );
         // Parts of a text with quotes and of one without would differ where the texts do not, and look the same where they do.
-        let needs_quotes = |range: &Range<usize>| {
-            let parts = [&old, &new].map(|letters| part_of(letters.as_deref().unwrap_or_default(), range));
-            parts
-                .into_iter()
-                .flatten()
-                .any(|part| !is_plain(&part.iter().collect::<String>()))
-        };
-        let is_quoted = [&before, &after].into_iter().flatten().any(Shown::needs_quotes)
-            || parts.iter().any(needs_quotes);
-        let words = |shown: &Option<Shown>, part: Option<&[char]>| {
-            let part: String = part?.iter().collect();
+        let mut all = cut.iter().flat_map(|(_, gone, come)| gone.iter().chain(come));
+        let is_quoted = all.any(|part| !is_plain(part));
+        let words = |shown: &Option<Shown>, part: Option<String>| {
+            let part = part?;
             Some(match shown.as_ref()? {
                 Shown::Text(_) if is_quoted => quoted(&part),
                 Shown::Text(_) => part,
                 Shown::Json(_) => part.chars().map(escaped).collect(),
             })
         };
-        for range in parts {
-            let part =
-                |letters: &Option<Vec<char>>| part_of(letters.as_deref()?, &range).map(<[char]>::to_vec);
-            let (gone, come) = (part(&old), part(&new));
-            if is_of_one_kind && gone == come {
-                continue;
+        for (letter, gone, come) in cut {
+            if !is_of_one_kind || gone != come {
+                let field = format!("{path} from letter {letter}");
+                self.row(&field, words(&before, gone), words(&after, come));
             }
-            let field = format!("{path} from letter {}", range.start + 1);
-            self.row(
-                &field,
-                words(&before, gone.as_deref()),
-                words(&after, come.as_deref()),
-            );
         }
     }
 
@@ -301,10 +291,6 @@ impl Shown {
         }
     }
 
-    fn needs_quotes(&self) -> bool {
-        matches!(self, Self::Text(text) if !is_plain(text))
-    }
-
     fn words(&self) -> String {
         match self {
             Self::Text(text) => visible(text),
@@ -346,9 +332,9 @@ fn parts(old: &[char], new: &[char]) -> Vec<Range<usize>> {
 }
 
 /// What a value has of a part; none if it ends before.
-fn part_of<'a>(letters: &'a [char], range: &Range<usize>) -> Option<&'a [char]> {
+fn part_of(letters: &[char], range: &Range<usize>) -> Option<String> {
     let end = range.end.min(letters.len());
-    (range.start < end || range.start == 0).then(|| &letters[range.start..end])
+    (range.start < end || range.start == 0).then(|| letters[range.start..end].iter().collect())
 }
 
 /// Where an element stood, and where it stands: `2` if it has become another in its place, `2 → 3` in another place, `2 →` if it goes,

@@ -4,11 +4,11 @@ use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::names::cause;
 use drydock_api::openshift::ClusterVersion;
+use drydock_api::openshift::release_request::is_request_of;
 
 use super::super::PlannedRelease;
 use super::{Draft, draft, said};
 use crate::cluster::requested;
-use drydock_api::openshift::release_request::is_request_of;
 
 /// Another target in mid-update leaves the cluster between releases.
 pub(super) fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignCondition]) -> Option<Draft> {
