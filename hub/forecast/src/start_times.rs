@@ -188,6 +188,8 @@ mod tests {
                 remembered.look(now);
                 let (said, meant) = (remembered.opening(), times.opening(timetable, now));
                 match (said, meant) {
+                    // Windows that open too often are not looked at beyond that.
+                    (Opening::OpenUntil(until), _) if until == Timestamp::MAX && remembered.looks_left == 0 => break,
                     // What follows on it at once is known as well.
                     (Opening::OpenUntil(said), Opening::OpenUntil(meant)) => prop_assert!(said >= meant),
                     (Opening::OpenUntil(until), Opening::Always) if until == Timestamp::MAX => {}
