@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_edits::Accepting;
+use drydock_edits::{Accepted, Accepting};
 use drydock_rollout::UpgradeKey;
 use http::StatusCode;
 use jiff::Timestamp;
@@ -240,7 +240,11 @@ pub(crate) async fn accept(
         who,
         at: now,
     };
-    let (risks, object) = drydock_edits::accept(&client, &upgrade, &accepting, &found).await?;
+    let Accepted {
+        risks,
+        name: object,
+        is_wider: _,
+    } = drydock_edits::accept(&client, &upgrade, &accepting, &found).await?;
     let parts = risks.iter().map(|risk| {
         let clusters = match risk.clusters.as_deref() {
             None => "all clusters".to_owned(),

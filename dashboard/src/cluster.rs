@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::response::Response;
 use drydock_objects::{ClusterDetails, ClusterSchedule, Fleet};
-use drydock_rollout::{ClusterName, ClusterPreChecks, UpgradeKey};
+use drydock_rollout::{ClusterName, ClusterPreChecks, FindingAcceptance, UpgradeKey};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -75,7 +75,18 @@ struct ClusterFindingView {
     message: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     remedy: String,
+    /// What it is to its informer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<String>,
     accepted: bool,
+    /// Somebody has accepted it, and the cluster's agent has not been asked since.
+    unconfirmed: bool,
+    /// Who has accepted it.
+    #[serde(rename = "acceptedBy", skip_serializing_if = "Option::is_none")]
+    accepted_by: Option<String>,
+    /// Until when that counts, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<i64>,
     /// Why an acceptance counts no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<&'static str>,
@@ -198,7 +209,15 @@ fn findings(checks: &ClusterPreChecks) -> impl Iterator<Item = ClusterFindingVie
         r#type: finding.impact.to_string(),
         message: finding.summary.to_string(),
         remedy: finding.remedy.to_string(),
+        uid: finding.uid.as_deref().map(str::to_owned),
         accepted: finding.acceptance.is_accepted(),
+        unconfirmed: finding.acceptance == FindingAcceptance::Unconfirmed,
+        accepted_by: finding.accepted_by.as_ref().map(|by| by.user.to_string()),
+        until: finding
+            .accepted_by
+            .as_ref()
+            .and_then(|by| by.until)
+            .map(Timestamp::as_second),
         ended: finding.acceptance.why_ended(),
     })
 }

@@ -61,6 +61,7 @@ mod tests {
             ended_at: ended.map(|at| Timestamp::from_second(at).unwrap()),
             deadline: None,
             opens_at: None,
+            is_blocked: false,
         }
     }
 

@@ -88,8 +88,13 @@ struct FindingView {
     remedy: String,
     clusters: usize,
     names: Vec<String>,
+    /// What it is to its informer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<String>,
     accepted: bool,
     holds: usize,
+    /// On how many of these somebody has accepted it, and their agents have not been asked since.
+    unconfirmed: usize,
 }
 
 /// One upgrade.
@@ -313,6 +318,8 @@ fn finding(found: FleetFinding, reporters: &BTreeMap<&str, String>) -> FindingVi
         names: found.clusters.into_iter().take(NAMED).collect(),
         accepted: found.holds == 0,
         holds: found.holds,
+        uid: found.uid,
+        unconfirmed: found.unconfirmed,
     }
 }
 

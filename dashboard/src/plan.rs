@@ -74,6 +74,8 @@ pub struct BlockedView {
 pub struct PlannedUpgrade {
     /// Which upgrade.
     pub title: String,
+    /// How many clusters take part in it now.
+    pub clusters: usize,
     /// What `kubectl drydock plan` prints.
     pub text: String,
     /// By when one in ten runs has ended, in seconds since 1970.

@@ -52,7 +52,7 @@ pub(crate) struct Row {
     pub since: Option<Timestamp>,
     pub deadline: Option<Timestamp>,
     pub opens: Option<Timestamp>,
-    /// The worst finding that nobody has accepted.
+    /// The worst finding that nobody has accepted, whichever upgrade it speaks against.
     pub finding: Option<FindingLevel>,
     pub labels: Arc<str>,
     /// What to do.
@@ -89,12 +89,26 @@ impl View {
             for (name, mut details) in looked.clusters() {
                 let rank_of =
                     |row: &Arc<Row>| (row.state.map(rank), begun.get(&row.upgrade).copied().flatten());
-                let known = view.rows.get(name).map(rank_of);
-                if known.is_some_and(|known| known >= (Some(rank(details.state)), since)) {
+                let checks = looked.pre_checks(name);
+                let finding = checks.as_ref().and_then(worst_finding);
+                let known = view.rows.get_mut(name);
+                // What speaks against another upgrade of the cluster is to be seen, too.
+                let of_others = known.as_ref().and_then(|known| known.finding);
+                let finding = finding.max(of_others);
+                if let Some(known) =
+                    known.filter(|known| rank_of(known) >= (Some(rank(details.state)), since))
+                {
+                    if known.finding != finding {
+                        let row = Row {
+                            finding,
+                            ..(**known).clone()
+                        };
+                        *known = before.same_row(name, row);
+                    }
                     continue;
                 }
                 hide_in(&mut details, scope);
-                let mut row = row_of(&key, &seen, &details, looked.pre_checks(name).as_ref(), words);
+                let mut row = row_of(&key, &seen, &details, finding, words);
                 if let Some(facts) = looked.facts(name) {
                     row.add_facts(facts, words);
                 }
@@ -185,7 +199,7 @@ fn row_of(
     key: &UpgradeKey,
     seen: &Seen<'_>,
     details: &ClusterDetails,
-    pre_checks: Option<&ClusterPreChecks>,
+    finding: Option<FindingLevel>,
     words: &mut Words,
 ) -> Row {
     let halt = seen.report.halt.as_ref();
@@ -202,7 +216,7 @@ fn row_of(
         since: details.since,
         deadline: details.deadline,
         opens: details.opens_at.or(opens_for_all),
-        finding: pre_checks.and_then(worst_finding),
+        finding,
         labels: words.intern(""),
         todo: words.intern(&todo(key, details)),
     }
@@ -223,7 +237,9 @@ pub(crate) fn todo(key: &UpgradeKey, details: &ClusterDetails) -> String {
     if details.state == ClusterState::Failed {
         hint::for_reason(&details.reason, &upgrade, &details.name)
     } else {
-        hint::while_waiting(&details.reason, &upgrade, &details.name).unwrap_or_default()
+        let by_reason = hint::while_waiting(&details.reason, &upgrade, &details.name);
+        let blocked = || details.is_blocked.then(|| hint::BLOCKED.to_owned());
+        by_reason.or_else(blocked).unwrap_or_default()
     }
 }
 

@@ -327,6 +327,10 @@ pub struct VerdictReason {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     pub uuid: Option<String>,
+    /// The finding, to its informer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub uid: Option<String>,
     /// How bad it is.
     pub level: Level,
     /// The headline.

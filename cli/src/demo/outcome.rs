@@ -216,6 +216,7 @@ mod tests {
             ended_at: None,
             deadline: None,
             opens_at: None,
+            is_blocked: false,
         };
         let clusters: Vec<_> = (1..=100).map(details).collect();
         let now = Timestamp::UNIX_EPOCH;

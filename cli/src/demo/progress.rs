@@ -110,6 +110,7 @@ mod tests {
             ended_at: None,
             deadline: None,
             opens_at: None,
+            is_blocked: false,
         }
     }
 

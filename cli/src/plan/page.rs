@@ -148,6 +148,7 @@ fn planned(report: &PlanReport) -> PlannedUpgrade {
     });
     PlannedUpgrade {
         title: format!("{}/{} to {}", report.namespace, report.upgrade, report.target),
+        clusters: report.clusters.len(),
         text: render(report, Detail::default()),
         p10: figures.ends.map(|ends| seconds(ends.p10)),
         p50: figures.ends.map(|ends| seconds(ends.p50)),

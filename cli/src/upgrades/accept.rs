@@ -1,11 +1,12 @@
 //! `accept`: says, in an UpgradeRiskAcceptance, that findings hold no cluster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, ensure};
 use drydock_api::mcu::AcceptedRisk;
 use drydock_api::ocm::ManagedCluster;
-use drydock_edits::Accepting;
+use drydock_edits::{Accepted, Accepting};
+use drydock_rollout::{ClusterName, ClusterPreChecks, Finding, FindingLevel};
 use drydock_runtime::pages::list_all_metadata;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -48,28 +49,29 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
         who: &who,
         at: hub.now(),
     };
-    let (risks, name) = drydock_edits::accept(&hub.client, &upgrade, &accepting, &found).await?;
+    let Accepted {
+        risks,
+        name,
+        is_wider,
+    } = drydock_edits::accept(&hub.client, &upgrade, &accepting, &found).await?;
     for risk in &risks {
         table::print(&format!(
             "{}, by {who}, in UpgradeRiskAcceptance {name}",
             said(risk)
         ))?;
     }
-    let is_reported = |finding: &&String| {
-        let answers = found.values().filter_map(|checks| checks.answer.as_ref());
-        let mut findings = answers.flat_map(|answer| answer.findings.iter());
-        findings.any(|one| match finding.split_once('/') {
-            // An agent's findings come without the uid: they are known by their uuids.
-            Some((informer, uid)) => {
-                *one.informer == *informer && one.uid.as_deref().is_none_or(|known| known == uid)
-            }
-            None => one.uuid.as_deref() == Some(finding.as_str()),
-        })
-    };
-    for finding in arguments.findings.iter().filter(|finding| !is_reported(finding)) {
+    for finding in &arguments.findings {
+        let about = risks
+            .iter()
+            .filter(|risk| is_of(risk, finding))
+            .collect::<Vec<_>>();
+        for doubt in doubts(finding, &about, &arguments.clusters, &found) {
+            print::note(&format!("{doubt}\n"));
+        }
+    }
+    if is_wider {
         print::note(&format!(
-            "no cluster reports anything of {} at present: is it spelled as pre-checks -o wide shows it?\n",
-            table::printable(finding)
+            "you have accepted it on more clusters before, and that counts still: to take it back, edit UpgradeRiskAcceptance {name}\n"
         ));
     }
     for cluster in arguments
@@ -84,6 +86,79 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Whether a risk was accepted for what was named so.
+fn is_of(risk: &AcceptedRisk, finding: &str) -> bool {
+    match finding.split_once('/') {
+        Some((informer, uid)) => {
+            risk.informer.as_deref() == Some(informer) && risk.uid.as_deref() == Some(uid)
+        }
+        None => risk.finding.as_deref() == Some(finding),
+    }
+}
+
+/// Where what is accepted changes nothing now, and why: it may be what was meant, or not.
+fn doubts(
+    finding: &str,
+    accepted: &[&AcceptedRisk],
+    named: &[ClusterName],
+    found: &BTreeMap<ClusterName, ClusterPreChecks>,
+) -> Vec<String> {
+    let shown = table::printable(finding);
+    let reported: BTreeMap<&ClusterName, FindingLevel> = found
+        .iter()
+        .filter_map(|(name, checks)| Some((name, reported_as(finding, checks)?)))
+        .collect();
+    if reported.is_empty() {
+        return vec![format!(
+            "no cluster reports anything of {shown} at present: is it spelled as pre-checks -o wide shows it?"
+        )];
+    }
+    let silent = named
+        .iter()
+        .filter(|name| found.contains_key(*name) && !reported.contains_key(name));
+    let mut doubts: Vec<String> = silent
+        .map(|name| format!("{name} does not report {shown} at present"))
+        .collect();
+    let mut uncovered: BTreeMap<FindingLevel, usize> = BTreeMap::new();
+    for (name, level) in reported {
+        let is_meant = named.is_empty() || named.contains(name);
+        let covers = |risk: &&AcceptedRisk| {
+            let is_about = risk.clusters.iter().flatten().any(|one| one == name.as_str());
+            let accepted = risk
+                .level
+                .as_deref()
+                .and_then(FindingLevel::parse)
+                .unwrap_or_default();
+            (risk.clusters.is_none() || is_about) && accepted.covers(level)
+        };
+        if is_meant && !accepted.iter().any(covers) {
+            *uncovered.entry(level).or_default() += 1;
+        }
+    }
+    doubts.extend(uncovered.into_iter().rev().map(|(level, count)| {
+        let clusters = if count == 1 {
+            "1 cluster reports"
+        } else {
+            &format!("{count} clusters report")
+        };
+        format!("{clusters} {shown} as {level}, which this does not cover: accept it with --level {level}")
+    }));
+    doubts
+}
+
+/// How bad a cluster says that something is, if it reports it.
+fn reported_as(finding: &str, checks: &ClusterPreChecks) -> Option<FindingLevel> {
+    let findings = checks.answer.iter().flat_map(|answer| answer.findings.iter());
+    let is_it = |one: &&Finding| match finding.split_once('/') {
+        // What an agent of an earlier release says comes without the uid.
+        Some((informer, uid)) => {
+            *one.informer == *informer && one.uid.as_deref().is_none_or(|known| known == uid)
+        }
+        None => one.uuid.as_deref() == Some(finding),
+    };
+    findings.filter(is_it).map(|one| one.level).max()
 }
 
 /// The names of the clusters that have these labels.
@@ -120,3 +195,6 @@ fn said(risk: &AcceptedRisk) -> String {
         until.unwrap_or_default()
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -244,6 +244,14 @@ impl FleetView {
             return text;
         }
         let _ = write!(text, "\n{}", self.table(wide));
+        let unconfirmed: usize = self.findings.iter().map(|finding| finding.unconfirmed).sum();
+        if unconfirmed > 0 {
+            let _ = writeln!(
+                text,
+                "\nOf those that hold a cluster {unconfirmed} are accepted, and count when the agents of the clusters have confirmed it: \
+                 see --cluster."
+            );
+        }
         if self.not_listed > 0 {
             let _ = writeln!(
                 text,
@@ -318,7 +326,7 @@ impl FleetView {
     fn table(&self, wide: bool) -> String {
         let mut header = vec!["LEVEL", "CLUSTERS", "HOLDS", "FINDING", "UUID"];
         if wide {
-            header.extend(["INFORMER", "AMONG THEM"]);
+            header.extend(["INFORMER/UID", "AMONG THEM"]);
         }
         let mut shown = table::plain(&header);
         for finding in &self.findings {
@@ -331,8 +339,12 @@ impl FleetView {
             ];
             if wide {
                 let first: Vec<&str> = finding.clusters.iter().take(NAMED).map(String::as_str).collect();
+                let named = match &finding.uid {
+                    Some(uid) => format!("{}/{uid}", finding.informer),
+                    None => finding.informer.clone(),
+                };
                 cells.extend([
-                    Cell::new(table::printable(&finding.informer)),
+                    Cell::new(table::printable(&named)),
                     Cell::new(table::printable(&first.join(", "))),
                 ]);
             }

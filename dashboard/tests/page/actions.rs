@@ -274,7 +274,7 @@ async fn history_counts_attempts() {
 }
 
 /// An upgrade of clusters to which a known risk of their update applies: they say so before they start.
-async fn with_a_risk(clusters: &[&str]) -> Page {
+pub async fn with_a_risk(clusters: &[&str]) -> Page {
     let mut env = TestEnvSettings::demo(3, 7);
     for cluster in &mut env.clusters {
         cluster.faults.insert(Fault::NotRecommended);
@@ -291,7 +291,7 @@ async fn with_a_risk(clusters: &[&str]) -> Page {
 }
 
 /// The risk, once as many clusters report it.
-async fn risk_on(page: &Page, clusters: usize) -> Value {
+pub async fn risk_on(page: &Page, clusters: usize) -> Value {
     let mut last = Value::Null;
     for _ in 0..1000 {
         let (_, detail) = page.get(&path("")).await;
@@ -353,6 +353,13 @@ async fn findings_are_accepted_with_a_reason() {
         "finding": risk["name"], "reason": "known", "acceptedBy": "ann", "until": soon, "target": "4.14.12", "counts": true,
     }]);
     assert_eq!(detail["acceptances"], expected);
+    let (_, cluster) = page.get("/api/clusters/dev1").await;
+    let found = cluster["findings"].as_array().unwrap().iter();
+    let by: Vec<(&Value, &Value)> = found
+        .filter(|one| one["message"] == risk["message"])
+        .map(|one| (&one["acceptedBy"], &one["until"]))
+        .collect();
+    assert_eq!(by, [(&json!("ann"), &json!(soon))], "{cluster}");
     page.end().await;
 }
 

@@ -7,12 +7,13 @@ use drydock_api::ocm::ManagedCluster;
 use drydock_sandbox::test_env::TestEnvSettings;
 use http::{Method, StatusCode, header};
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube_sandbox::server::{FaultAction, RequestInfo, Status, Subresource};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::fixture::{Page, UPGRADE, path};
+use crate::actions::{risk_on, with_a_risk};
+use crate::fixture::{Page, UPGRADE, manifest, path};
 
 /// The words of a column.
 fn said<'a>(columns: &'a Value, column: &str) -> Vec<&'a str> {
@@ -89,6 +90,34 @@ async fn what_waits_for_somebody_says_why_and_what_to_do() {
         .await;
     let why = change["upgrades"][0]["halt"]["message"].as_str().unwrap();
     assert!(why.contains("startWindows[0]"), "{why}");
+    page.end().await;
+}
+
+/// A cluster shows one of its upgrades, and the worst that speaks against any of them.
+#[tokio::test(start_paused = true)]
+async fn what_speaks_against_another_upgrade_of_a_cluster_is_in_the_fleet() {
+    let page = with_a_risk(&["dev1"]).await;
+    risk_on(&page, 1).await;
+    for name in ["autumn", "winter"] {
+        let mut other = manifest(&["dev1"]);
+        other["metadata"]["name"] = name.into();
+        other["spec"]["preChecks"] = json!({"mode": "Off"});
+        other["spec"]["paused"] = true.into();
+        let other = serde_json::from_value(other).unwrap();
+        let created = page.upgrades().create(&PostParams::default(), &other).await;
+        created.unwrap();
+        tokio::time::sleep(Duration::from_mins(10)).await;
+        let (_, snapshot) = page.get("/api/snapshot").await;
+        let clusters = &snapshot["clusters"];
+        let at = clusters["name"].as_array().unwrap().iter();
+        let at = at.enumerate().find(|(_, name)| *name == "dev1").unwrap().0;
+        assert_eq!(
+            said(clusters, "finding")[at],
+            "Error",
+            "beside {name}: {}",
+            said(clusters, "upgrade")[at]
+        );
+    }
     page.end().await;
 }
 

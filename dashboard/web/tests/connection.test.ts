@@ -46,6 +46,7 @@ test('an expired token says what to run', async ({ dashboard: { page, open, misu
 
 test('a page without a token says what to run', async ({ dashboard: { page, server } }) => {
   await page.goto(server.url);
+  await expect(page.getByRole('heading', { name: 'This tab has no token' })).toBeVisible();
   await expect(page.getByText('kubectl drydock dashboard')).toBeVisible();
 });
 

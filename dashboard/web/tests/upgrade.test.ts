@@ -161,6 +161,18 @@ test('a refusal is said', async ({ dashboard: { page, open, server } }) => {
   await expect(page.getByRole('dialog').getByRole('button', { name: 'Retry' })).toBeFocused();
 });
 
+test('what agents have not confirmed yet is said, and as what it can be accepted', async ({ dashboard: { page, open } }) => {
+  await page.route('**/api/upgrades/default/spring', async (route) => {
+    const response = await route.fetch();
+    const detail = await response.json();
+    Object.assign(detail.findings[0], { unconfirmed: 2, uid: 'budget-at-limit' });
+    await route.fulfill({ response, json: detail });
+  });
+  await open('#/upgrade/default/spring');
+  await expect(page.getByText('accepted on 2 clusters, and counts there when the agents have confirmed it')).toBeVisible();
+  await expect(page.getByText('/budget-at-limit')).toBeVisible();
+});
+
 test('accepting needs a reason', async ({ dashboard: { page, open, server } }) => {
   await open('#/upgrade/default/spring');
   await page.getByRole('button', { name: /^Accept: budget monitoring/ }).click();

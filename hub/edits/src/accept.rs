@@ -62,8 +62,18 @@ pub fn goal(upgrade: &ManagedClustersUpgrade) -> Result<String, EditError> {
     Ok(parse_spec(upgrade)?.goal.to_string())
 }
 
-/// Accepts findings for the clusters of an upgrade, which have `found` them. Gives back what was accepted, and the name of the object in
-/// which it stands.
+/// What was accepted.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// Each risk as it was written.
+    pub risks: Vec<AcceptedRisk>,
+    /// The name of the object in which they stand.
+    pub name: String,
+    /// The same user has accepted one of them before on all clusters, and now on some: that counts still.
+    pub is_wider: bool,
+}
+
+/// Accepts findings for the clusters of an upgrade, which have `found` them.
 ///
 /// # Errors
 /// If there is no such finding, or the API server refuses.
@@ -72,15 +82,19 @@ pub async fn accept(
     upgrade: &ManagedClustersUpgrade,
     accepting: &Accepting<'_>,
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
-) -> Result<(Vec<AcceptedRisk>, String), EditError> {
+) -> Result<Accepted, EditError> {
     let target = target(upgrade)?;
     let mut risks = Vec::new();
     for finding in accepting.findings {
         risks.extend(of_finding(finding, accepting, found)?);
     }
     let name = object_name(&upgrade.name_any(), &target);
-    write(client, &name, upgrade, &target, &risks).await?;
-    Ok((risks, name))
+    let is_wider = write(client, &name, upgrade, &target, &risks).await?;
+    Ok(Accepted {
+        risks,
+        name,
+        is_wider,
+    })
 }
 
 /// One object for each upgrade and target, of a name that fits whatever these are, and that no two of them have.
@@ -181,14 +195,14 @@ fn risk(
     }
 }
 
-/// Creates the object, or adds to it; again, if somebody else has changed it meanwhile.
+/// Creates the object, or adds to it; again, if somebody else has changed it meanwhile. Gives back whether it holds wider ones of the user.
 async fn write(
     client: &Client,
     name: &str,
     upgrade: &ManagedClustersUpgrade,
     target: &str,
     risks: &[AcceptedRisk],
-) -> Result<(), EditError> {
+) -> Result<bool, EditError> {
     let namespace = upgrade.namespace().unwrap_or_default();
     let api: Api<UpgradeRiskAcceptance> = Api::namespaced(client.clone(), &namespace);
     let parameters = PostParams {
@@ -202,6 +216,7 @@ async fn write(
     };
     for _ in 0..TRIES {
         let known = api.get_opt(name).await.map_err(refused)?;
+        let mut is_wider = false;
         let written = match known {
             None => {
                 let object = UpgradeRiskAcceptance {
@@ -226,12 +241,12 @@ async fn write(
                 });
             }
             Some(mut object) => {
-                add(&mut object.spec.accepted_risks, risks)?;
+                is_wider = add(&mut object.spec.accepted_risks, risks)?;
                 api.replace(name, &parameters, &object).await
             }
         };
         match written {
-            Ok(_) => return Ok(()),
+            Ok(_) => return Ok(is_wider),
             Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {}
             Err(error) => return Err(refused(error)),
         }
@@ -239,8 +254,10 @@ async fn write(
     Err(EditError::Contended(doing))
 }
 
-/// Adds risks. What the same user has accepted before is replaced: on the same clusters, or on those of them that are named now.
-fn add(before: &mut Vec<AcceptedRisk>, risks: &[AcceptedRisk]) -> Result<(), EditError> {
+/// Adds risks. What the same user has accepted before is replaced: on the same clusters, or on those of them that are named now. Gives back
+/// whether what was accepted on all clusters stays beside what is accepted on some.
+fn add(before: &mut Vec<AcceptedRisk>, risks: &[AcceptedRisk]) -> Result<bool, EditError> {
+    let mut is_wider = false;
     let is_same = |one: &AcceptedRisk, other: &AcceptedRisk| {
         let id = |risk: &AcceptedRisk| {
             let what = (risk.finding.clone(), risk.informer.clone(), risk.uid.clone());
@@ -254,7 +271,8 @@ fn add(before: &mut Vec<AcceptedRisk>, risks: &[AcceptedRisk]) -> Result<(), Edi
             match (&mut one.clusters, &risk.clusters) {
                 (None, None) => return false,
                 (Some(names), Some(anew)) => names.retain(|name| !anew.contains(name)),
-                (None, Some(_)) | (Some(_), None) => {}
+                (None, Some(_)) => is_wider = true,
+                (Some(_), None) => {}
             }
         }
         one.clusters.as_ref().is_none_or(|names| !names.is_empty())
@@ -263,7 +281,7 @@ fn add(before: &mut Vec<AcceptedRisk>, risks: &[AcceptedRisk]) -> Result<(), Edi
     if before.len() > ACCEPTED_RISKS_LIMIT {
         return Err(EditError::TooManyRisks);
     }
-    Ok(())
+    Ok(is_wider)
 }
 
 #[cfg(test)]
@@ -288,6 +306,8 @@ mod tests {
         .unwrap();
         let reasons: Vec<&str> = all.iter().map(|risk| risk.reason.as_str()).collect();
         assert_eq!(reasons, ["his", "new", "one"]);
+        assert!(add(&mut all, &[risk("a", "ann", Some("c1"), "narrower")]).unwrap());
+        assert!(!add(&mut all, &[risk("b", "ann", Some("c1"), "other")]).unwrap());
         let many: Vec<_> = (0..62)
             .map(|number| risk(&number.to_string(), "ann", None, "x"))
             .collect();
@@ -306,6 +326,7 @@ mod tests {
             impact: "".into(),
             remedy: "".into(),
             acceptance: FindingAcceptance::None,
+            accepted_by: None,
         };
         let found = [
             ("c1", FindingLevel::Critical),

@@ -40,6 +40,9 @@ pub struct ClusterDetails {
     /// When it may start or continue at the earliest, where start windows or freezes keep it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opens_at: Option<Timestamp>,
+    /// Whether its message names what it waits for, which may not end by itself.
+    #[serde(skip)]
+    pub is_blocked: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
@@ -66,6 +69,7 @@ impl ClusterDetails {
                 Deadline::Never(_) => None,
             },
             opens_at: status.reason.opens(),
+            is_blocked: status.reason.is_blocked(),
         }
     }
 

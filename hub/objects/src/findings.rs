@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::mcu::reason;
-use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, FindingLevel};
+use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, FindingAcceptance, FindingLevel};
 use serde::Serialize;
 
 use crate::ClusterDetails;
@@ -27,12 +27,23 @@ pub struct FleetFinding {
     /// What it is on every cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
+    /// What it is to its informer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
     /// How many of its clusters it would hold: nobody has accepted it for them.
     pub holds: usize,
+    /// On how many of these somebody has accepted it, and their agents have not been asked since.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unconfirmed: usize,
     /// The clusters that have it.
     pub clusters: Vec<String>,
     #[serde(skip)]
     rank: FindingLevel,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Whether what a cluster answers may hold it: it has not started, or it waits for that once more ahead of the target.
@@ -73,14 +84,19 @@ pub fn grouped(
                 remedy: finding.remedy.to_string(),
                 informer: finding.informer.to_string(),
                 uuid: finding.uuid.as_deref().map(str::to_owned),
+                uid: finding.uid.as_deref().map(str::to_owned),
                 holds: 0,
+                unconfirmed: 0,
                 clusters: Vec::new(),
                 rank: finding.level,
             });
             if finding.level > group.rank {
                 (group.rank, group.level) = (finding.level, finding.level.as_str());
             }
-            group.holds += usize::from(!finding.acceptance.is_accepted() && may_be_held(name));
+            let holds = !finding.acceptance.is_accepted() && may_be_held(name);
+            let is_unconfirmed = holds && finding.acceptance == FindingAcceptance::Unconfirmed;
+            group.holds += usize::from(holds);
+            group.unconfirmed += usize::from(is_unconfirmed);
             group.clusters.push(name.to_string());
         }
     }

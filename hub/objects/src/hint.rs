@@ -117,6 +117,9 @@ const WHILE_WAITING: [(&str, &str); 24] = [
 ];
 const LOOK_AND_RETRY: &str = "look at the clusters that have failed; then: kubectl drydock retry {upgrade}";
 
+/// What a person does about a cluster in flight whose message says what it waits for.
+pub const BLOCKED: &str = "see to what its message names, unless that ends by itself";
+
 /// What a person does about a cluster that waits, by its reason; nothing, where it goes on by itself. The upgrade is named as [`named`] does.
 pub fn while_waiting(reason: &str, upgrade: &str, cluster: &str) -> Option<String> {
     let (_, what) = WHILE_WAITING.iter().find(|(of, _)| *of == reason)?;

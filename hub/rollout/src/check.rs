@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::assess::rollout_since;
 use crate::{
     Action, ActionJobState, AnswerSource, ClusterRow, FailureReason, Finding, Plan, PreChecksMode,
-    RecordedOutcome, Rollout, Spec, Stage, Uid, VersionFeedback, Work, WorkFeedback,
+    RecordedOutcome, RequestedMethod, Rollout, Spec, Stage, Uid, VersionFeedback, Work, WorkFeedback,
 };
 
 /// A rule that a plan would break.
@@ -182,18 +182,24 @@ impl<'a> Check<'a> {
             return false;
         };
         let image = target.image.as_deref().unwrap_or_default();
-        let target = target.to_string();
+        let named = target.to_string();
         let is_asked = work.question.as_ref().is_some_and(|question| {
             let joined = row.facts.as_ref().and_then(|facts| facts.created);
             let is_of_it = joined.is_none_or(|joined| question.asked_at >= joined);
-            is_of_it && *question.target == *target && *question.image == *image
+            is_of_it && *question.target == *named && *question.image == *image
         });
+        let is_by_agent = match spec.strategy.method {
+            RequestedMethod::Auto => row.agent && target.fits_agent(),
+            RequestedMethod::Agent => true,
+            RequestedMethod::ClusterVersion => false,
+        };
+        let is_by_version = target.image.is_none() && !is_by_agent;
         let is_own = work.owner.uid == self.rollout.upgrade.uid && !work.deleting;
         let facts = row.facts.as_deref();
         let is_accepted = |found: &Finding| {
             let mut risks = self.rollout.acceptances.iter();
             risks.any(|risk| {
-                let is_of_cluster = *risk.target == *target && risk.is_about(name, facts);
+                let is_of_cluster = *risk.target == *named && risk.is_about(name, facts);
                 is_of_cluster && !risk.ended.has(name) && risk.covers(found)
             })
         };
@@ -202,6 +208,15 @@ impl<'a> Check<'a> {
             AnswerSource::Agent { stops, .. } => !stops,
             AnswerSource::ClusterVersion => answer.findings.iter().all(is_accepted),
         });
+        let is_at_target = work
+            .answer
+            .current()
+            .is_some_and(|answer| answer.source == AnswerSource::AtTarget);
+        let mut without_image = work
+            .without_image
+            .iter()
+            .filter(|_| is_by_version && !is_at_target);
+        let is_clear = is_clear && without_image.all(is_accepted);
         is_own && is_asked && is_clear && row.pre_check_write.is_none()
     }
 

@@ -212,8 +212,10 @@ pub enum Reason {
     UpgradeInProgress(Arc<str>),
     /// The cluster does not show the target yet.
     WaitingForTarget(Option<Arc<str>>),
-    /// The cluster is on its way; how far, or what it waits for.
+    /// The cluster is on its way; how far, if that is known.
     Progressing(Option<Arc<str>>),
+    /// The cluster is on its way, and says what it waits for.
+    Blocked(Arc<str>),
     /// The agent is done, ClusterVersion does not say so yet.
     WaitingForClusterVersion,
     /// What the work feeds back cannot be read.
@@ -248,6 +250,14 @@ impl Reason {
             text.starts_with(&refused.to_string())
         };
         Stage::ALL.into_iter().find(begins)
+    }
+
+    /// Whether it names what a cluster in flight waits for, which may not end by itself.
+    pub fn is_blocked(&self) -> bool {
+        matches!(
+            self,
+            Self::Blocked(_) | Self::WaitingForTarget(Some(_)) | Self::WaitingForApply(Some(_))
+        )
     }
 
     /// The reason in CamelCase, for machines and links.
@@ -294,7 +304,7 @@ impl Reason {
             Self::LockHeld(_) => "LockHeld",
             Self::UpgradeInProgress(_) => "UpgradeInProgress",
             Self::WaitingForTarget(_) => "WaitingForTarget",
-            Self::Progressing(_) => "Progressing",
+            Self::Progressing(_) | Self::Blocked(_) => "Progressing",
             Self::WaitingForClusterVersion => "WaitingForClusterVersion",
             Self::Unreadable(_) => "Unreadable",
             Self::Upgraded(_) => "Upgraded",

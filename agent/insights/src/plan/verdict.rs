@@ -56,6 +56,7 @@ pub fn judge(parts: &[InformerPart<'_>]) -> Judgement {
             reasons.push(VerdictReason {
                 informer: part.name.to_string(),
                 uuid: Some(found.insight.uuid.clone()),
+                uid: Some(found.insight.uid.clone()),
                 level,
                 summary: found.insight.impact.summary.clone(),
                 impact_type: Some(found.insight.impact.impact_type),
@@ -101,6 +102,7 @@ fn not_answered(part: &InformerPart<'_>) -> Option<VerdictReason> {
     Some(VerdictReason {
         informer: part.name.to_string(),
         uuid: None,
+        uid: None,
         level: Level::Unknown,
         summary,
         impact_type: None,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding};
+use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding, FindingAcceptance};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::upgrades::table;
@@ -20,16 +21,43 @@ struct OneFinding {
     informer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     uuid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<String>,
     /// What its acceptance comes to; absent if nobody has accepted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     acceptance: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted_until: Option<Timestamp>,
     #[serde(skip)]
     why_ended: Option<&'static str>,
 }
 
 impl OneFinding {
     fn is_accepted(&self) -> bool {
-        self.acceptance.is_some() && self.why_ended.is_none()
+        self.acceptance == FindingAcceptance::Accepted.as_str()
+    }
+
+    fn is_unconfirmed(&self) -> bool {
+        self.acceptance == FindingAcceptance::Unconfirmed.as_str()
+    }
+
+    /// Who has accepted it, why and until when; or why that counts no more.
+    fn acceptance(&self) -> String {
+        let Some(user) = &self.accepted_by else {
+            return self.why_ended.unwrap_or_default().to_owned();
+        };
+        let reason = self.accepted_reason.as_deref().unwrap_or_default();
+        let until = self.accepted_until.map(|until| format!(", until {until}"));
+        let unconfirmed = if self.is_unconfirmed() {
+            "; it counts when the cluster's agent has confirmed it"
+        } else {
+            ""
+        };
+        format!("by {user}: {reason}{}{unconfirmed}", until.unwrap_or_default())
     }
 
     fn write(&self, text: &mut String) {
@@ -43,11 +71,13 @@ impl OneFinding {
             self.level,
             table::printable(&self.summary)
         );
+        let uid = self.uid.iter().map(|uid| format!("/{uid}"));
+        let informer: String = std::iter::once(self.informer.clone()).chain(uid).collect();
         for (name, value) in [
-            ("Reported by:", self.informer.as_str()),
+            ("Reported by:", informer.as_str()),
             ("Remedy:", &self.remedy),
             ("UUID:", self.uuid.as_deref().unwrap_or_default()),
-            ("Acceptance:", self.why_ended.unwrap_or_default()),
+            ("Acceptance:", &self.acceptance()),
         ] {
             if !value.is_empty() {
                 let _ = writeln!(text, "  {name:16}{}", table::printable(value));
@@ -88,7 +118,11 @@ impl ClusterView {
             remedy: finding.remedy.to_string(),
             informer: finding.informer.to_string(),
             uuid: finding.uuid.as_deref().map(str::to_owned),
+            uid: finding.uid.as_deref().map(str::to_owned),
             acceptance: finding.acceptance.as_str(),
+            accepted_by: finding.accepted_by.as_ref().map(|by| by.user.to_string()),
+            accepted_reason: finding.accepted_by.as_ref().map(|by| by.reason.to_string()),
+            accepted_until: finding.accepted_by.as_ref().and_then(|by| by.until),
             why_ended: finding.acceptance.why_ended(),
         };
         Self {

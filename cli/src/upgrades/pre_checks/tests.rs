@@ -13,6 +13,7 @@ fn finding(uuid: &str, level: FindingLevel, summary: &str, acceptance: FindingAc
         impact: "Update Stalled".into(),
         remedy: "unpause it".into(),
         acceptance,
+        accepted_by: None,
     }
 }
 

@@ -119,8 +119,12 @@ export interface Finding {
   clusters: number;
   names: string[];
   accepted: boolean;
+  /** What it is to its informer. */
+  uid?: string;
   /** On how many clusters nobody has accepted it. */
   holds?: number;
+  /** On how many of these somebody has accepted it, and their agents have not been asked since. */
+  unconfirmed?: number;
 }
 
 export interface CompletedPoint {
@@ -170,6 +174,8 @@ export interface CurvePoint {
 
 export interface Forecast extends Band {
   title: string;
+  /** How many clusters take part in it. */
+  clusters?: number;
   text: string;
   confident: boolean;
   stops: { cause: string; share: number }[];
@@ -225,6 +231,23 @@ export interface ClusterDetail {
     endedAt?: number;
     schedule?: Schedule;
   }[];
-  findings: { level: string; informer: string; type: string; message: string; remedy?: string; accepted: boolean; ended?: string }[];
+  findings: ClusterFinding[];
   history: HistoryRow[];
+}
+
+/** What one cluster has found. */
+export interface ClusterFinding {
+  level: string;
+  informer: string;
+  uid?: string;
+  type: string;
+  message: string;
+  remedy?: string;
+  accepted: boolean;
+  /** Somebody has accepted it, and the cluster's agent has not been asked since. */
+  unconfirmed?: boolean;
+  acceptedBy?: string;
+  until?: number;
+  /** Why an acceptance counts no more. */
+  ended?: string;
 }

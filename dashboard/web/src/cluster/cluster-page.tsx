@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import { api } from '../api/client';
-import type { ClusterDetail, Schedule } from '../api/types';
+import type { ClusterDetail, Schedule, Upgrade } from '../api/types';
 import { HistoryTable } from '../history/history-table';
 import type { ClusterRow } from '../store/columns';
 import { Gone, NotCurrent } from '../ui/not-current';
@@ -13,6 +13,7 @@ import { sentence } from '../words/sentence';
 import { printable } from '../words/text';
 import { moment, momentAndDistance } from '../words/time';
 import { RetryButton } from '../upgrade/actions';
+import { named } from '../upgrade/findings';
 
 export function ClusterPage({ name }: { name: string }) {
   const app = useStatus();
@@ -137,10 +138,19 @@ function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Sch
   );
 }
 
-function whenItMayStart({ upgrades }: ClusterDetail, isPaused: (key: string) => boolean): string | undefined {
+/** Whether nothing starts before somebody has done something. */
+function isHeld(upgrade: Upgrade | undefined): boolean {
+  return upgrade !== undefined && (upgrade.paused || HALTS.has(upgrade.halt?.reason ?? ''));
+}
+
+/** Halts that do not end by themselves. */
+const HALTS = new Set(['Paused', 'CanaryFailed', 'NoCanaryMatched', 'FailureBudgetSpent', 'InvalidSpec']);
+
+/** What is to be said beside its schedules. */
+function whenItMayStart({ upgrades }: ClusterDetail, isHeld: (key: string) => boolean): string | undefined {
   if (upgrades.length === 0) return 'no upgrade selects it';
-  if (upgrades.some((one) => one.schedule)) return undefined;
-  return upgrades.every((one) => isPaused(one.key)) ? 'not before an upgrade that selects it is resumed' : 'no start window and no freeze holds it back';
+  if (upgrades.every((one) => isHeld(one.key))) return 'not before an upgrade that selects it goes on: each is paused or halted';
+  return upgrades.some((one) => one.schedule) ? undefined : 'no start window and no freeze holds it back';
 }
 
 function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
@@ -170,7 +180,7 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
           />
         )}
       </Section>
-      <Section title="Schedule" note={whenItMayStart(detail, (key) => app.fleet.upgrades.get(key)?.paused === true)}>
+      <Section title="Schedule" note={whenItMayStart(detail, (key) => isHeld(app.fleet.upgrades.get(key)))}>
         {detail.upgrades.map((one) => one.schedule && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
       </Section>
       <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>
@@ -180,9 +190,16 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
               <p>
                 <LevelLabel level={finding.level} /> <Text of={finding.type} limit={63} />{' '}
                 <span class="quiet">
-                  <Text of={finding.informer} limit={63} />
+                  <Text of={named(finding)} limit={127} />
                 </span>{' '}
                 {finding.accepted && <Label color="green">accepted</Label>}
+                {finding.unconfirmed && <Label color="blue">accepted, not confirmed by its agent yet</Label>}
+                {finding.acceptedBy && (
+                  <span class="quiet">
+                    by <Text of={finding.acceptedBy} limit={127} />
+                    {finding.until ? `, until ${momentAndDistance(finding.until, now)}` : ''}
+                  </span>
+                )}
                 {finding.ended && <Label color="orange">{finding.ended}</Label>}
               </p>
               <p>

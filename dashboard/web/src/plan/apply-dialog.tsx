@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, type Change, type Done, type Preview, type Writing } from '../api/client';
+import type { Forecast } from '../api/types';
 import { ActionDialog, isUnknown } from '../ui/action-dialog';
 import { Alert, Spinner, Text } from '../ui/parts';
 import { useGone } from '../ui/gone';
@@ -18,8 +19,8 @@ interface Asked {
   which: Which;
   /** The upgrade that was opened to be edited, where one was. */
   opened: Writing['opened'];
-  /** Whether there is a forecast of this very text. */
-  forecast: boolean;
+  /** The forecast of this very text, if there is one. */
+  forecast: Forecast | undefined;
   onClose: () => void;
   /** It is sent to be applied, or has been refused. */
   onSent: (sent: boolean) => void;
@@ -83,6 +84,7 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
           </span>
         </label>
       )}
+      {forecast?.clusters !== undefined && <p>By its forecast {forecast.clusters === 1 ? '1 cluster takes' : `${clusters(forecast.clusters)} take`} part in it.</p>}
       {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
     </ActionDialog>
   );

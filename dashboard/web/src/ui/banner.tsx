@@ -81,10 +81,19 @@ export function TokenExpired({ signIn }: { signIn: boolean }) {
   if (signIn) return <SignIn />;
   return (
     <main class="expired">
-      <h1>The token has expired</h1>
-      <p>The server does not know the token of this page, or not any more. Run this again, it opens a page with a new one:</p>
+      {token() === null ? (
+        <>
+          <h1>This tab has no token</h1>
+          <p>Each tab needs the link with the token that the command printed which serves this page: open it in this tab. Or run that command again, it opens a page with a new one:</p>
+        </>
+      ) : (
+        <>
+          <h1>The token has expired</h1>
+          <p>The server does not know the token of this page, or not any more. Run the command again that served it, with the same options; it opens a page with a new one:</p>
+        </>
+      )}
       <pre>
-        <code>kubectl drydock dashboard</code>
+        <code>{'kubectl drydock dashboard\nkubectl drydock demo --dashboard'}</code>
       </pre>
     </main>
   );

@@ -38,6 +38,9 @@ export function Findings(props: Shown) {
             {!finding.accepted && finding.holds !== undefined && finding.holds < finding.clusters && (
               <span class="quiet">not accepted on {clusters(finding.holds)}</span>
             )}
+            {(finding.unconfirmed ?? 0) > 0 && (
+              <span class="quiet">accepted on {clusters(finding.unconfirmed ?? 0)}, and counts there when the agents have confirmed it</span>
+            )}
             {!finding.accepted && finding.name !== '' && props.canAccept && (
               <Button kind="secondary" small disabled={props.disabled} label={`Accept: ${printable(finding.message || finding.name, 127)}`} onClick={() => accept(finding)}>
                 Accept…
@@ -53,12 +56,17 @@ export function Findings(props: Shown) {
             </p>
           )}
           <p class="quiet">
-            <Text of={[finding.informer, finding.name].filter(Boolean).join(' · ')} limit={150} /> · <Names names={finding.names} total={finding.clusters} />
+            <Text of={[named(finding), finding.name].filter(Boolean).join(' · ')} limit={150} /> · <Names names={finding.names} total={finding.clusters} />
           </p>
         </li>
       ))}
     </ul>
   );
+}
+
+/** Who reports it, and as what: so it can be accepted, too. */
+export function named({ informer, uid }: { informer: string; uid?: string }): string {
+  return uid ? `${informer}/${uid}` : informer;
 }
 
 /** A day, a week, a month; in seconds. */

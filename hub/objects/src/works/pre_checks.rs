@@ -42,8 +42,9 @@ const PLAN_PATHS: [(&str, &str); 9] = [
     ("unaccepted", ".status.counts.unaccepted"),
     ("endedRisks", ".status.endedRisks"),
 ];
-const FINDING_FIELDS: [&str; 7] = [
+const FINDING_FIELDS: [&str; 8] = [
     "uuid",
+    "uid",
     "informer",
     "level",
     "summary",

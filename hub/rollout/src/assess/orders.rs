@@ -151,7 +151,7 @@ impl ClusterView<'_> {
         })
     }
 
-    fn method(&self, spec: &Spec) -> UpgradeMethod {
+    pub(super) fn method(&self, spec: &Spec) -> UpgradeMethod {
         let fits = spec.goal.target.as_ref().is_some_and(Target::fits_agent);
         match spec.strategy.method {
             RequestedMethod::Auto if self.row.agent && fits => UpgradeMethod::Agent,

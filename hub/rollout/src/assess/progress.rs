@@ -209,12 +209,14 @@ fn by_cluster_version(
 }
 
 fn under_way(feedback: &VersionFeedback) -> Progress {
-    let how = feedback.blocked_by.clone().or_else(|| {
-        feedback
-            .percent
-            .map(|percent| format!("about {percent} % done").into())
-    });
-    Progress::Going(ClusterState::PartialUpgrade, Reason::Progressing(how))
+    let reason = feedback.blocked_by.clone().map_or_else(
+        || {
+            let share = feedback.percent.map(|percent| format!("about {percent} % done"));
+            Reason::Progressing(share.map(Arc::from))
+        },
+        Reason::Blocked,
+    );
+    Progress::Going(ClusterState::PartialUpgrade, reason)
 }
 
 /// The agent and ClusterVersion must both say that the upgrade is done. What the agent says of another version, or of an
@@ -249,7 +251,10 @@ fn by_agent(work: &Work, feedback: &AgentFeedback, target: &Target) -> Progress 
         }
         Some(AgentPhase::Upgrading) if ours => Progress::Going(
             ClusterState::PartialUpgrade,
-            Reason::Progressing(feedback.blocked_by.clone().or_else(|| feedback.step.clone())),
+            feedback
+                .blocked_by
+                .clone()
+                .map_or_else(|| Reason::Progressing(feedback.step.clone()), Reason::Blocked),
         ),
         _ => initialized(not_applied(work).unwrap_or_else(|| {
             Reason::WaitingForTarget(feedback.blocked_by.clone().or_else(|| cluster.blocked_by.clone()))

@@ -140,6 +140,7 @@ impl Observed {
         };
         let before = row.pre_checks.as_ref().filter(asks_same);
         let earlier = before.and_then(|work| work.answer.any().cloned());
+        let without_image = before.and_then(|work| work.without_image.clone());
         row.pre_checks = Some(Arc::new(PreCheckWork {
             uid: Uid::new(format!("{}-pre-checks", ask.cluster)),
             owner: self.rollout.upgrade.as_owner(),
@@ -149,6 +150,7 @@ impl Observed {
             trouble: None,
             is_taken: false,
             ended: Arc::default(),
+            without_image,
         }));
     }
 

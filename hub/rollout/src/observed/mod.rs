@@ -24,9 +24,9 @@ pub use feedback::{
 pub use name::{Owner, PlacementKey, Uid, UpgradeKey};
 pub(crate) use pre_checks::digest_of_accepted;
 pub use pre_checks::{
-    AcceptedFinding, AnswerSource, EndedOn, Finding, FindingAcceptance, FindingLevel, KnownAnswer,
-    OtherQuestion, PreCheckAnswer, PreCheckQuestion, PreCheckWork, PreCheckWrite, RiskAcceptance,
-    pre_checks_work_name,
+    AcceptedBy, AcceptedFinding, AnswerSource, EndedOn, Finding, FindingAcceptance, FindingLevel,
+    KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckQuestion, PreCheckWork, PreCheckWrite,
+    RiskAcceptance, pre_checks_work_name,
 };
 pub use record::{
     ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, RecordPage, RecordPageHeader, RecordedEntry,

@@ -81,6 +81,19 @@ pub struct Finding {
     pub remedy: Arc<str>,
     /// What its acceptance comes to.
     pub acceptance: FindingAcceptance,
+    /// Who has accepted it, as far as the hub knows.
+    pub accepted_by: Option<AcceptedBy>,
+}
+
+/// Who has accepted a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedBy {
+    /// The user.
+    pub user: Arc<str>,
+    /// Why.
+    pub reason: Arc<str>,
+    /// Until when.
+    pub until: Option<Timestamp>,
 }
 
 /// What the acceptance of a finding comes to (insights.md, section 1.6).
@@ -91,6 +104,8 @@ pub enum FindingAcceptance {
     None,
     /// It counts.
     Accepted,
+    /// Somebody has accepted it on the hub, and the cluster's agent, which decides, has not been asked since.
+    Unconfirmed,
     /// The finding has become worse since.
     LevelRaised,
     /// It was accepted for a time that is over.
@@ -113,6 +128,7 @@ impl FindingAcceptance {
         match self {
             Self::None => None,
             Self::Accepted => Some("Accepted"),
+            Self::Unconfirmed => Some("Unconfirmed"),
             Self::LevelRaised => Some("LevelRaised"),
             Self::Expired => Some("Expired"),
         }
@@ -126,7 +142,7 @@ impl FindingAcceptance {
     /// Why an acceptance counts no more, in words; `None` if it counts, or if there is none.
     pub fn why_ended(self) -> Option<&'static str> {
         match self {
-            Self::None | Self::Accepted => None,
+            Self::None | Self::Accepted | Self::Unconfirmed => None,
             Self::LevelRaised => Some("worse than was accepted, now or before"),
             Self::Expired => Some("accepted for a time that is over"),
         }
@@ -228,7 +244,7 @@ pub struct PreCheckQuestion {
 
 impl PreCheckQuestion {
     /// The form in which clusters are asked.
-    pub const FORM: u32 = 4;
+    pub const FORM: u32 = 5;
 
     /// Whether another question is the same, whenever it was asked.
     pub fn is_same(&self, other: &Self) -> bool {
@@ -260,6 +276,8 @@ pub struct PreCheckWork {
     pub is_taken: bool,
     /// The ids of accepted risks that have ended there, by what its agent says.
     pub ended: Arc<[Arc<str>]>,
+    /// What its ClusterVersion has against a request of the release by its version alone. An agent does not say so: it requests by image.
+    pub without_image: Option<Finding>,
 }
 
 /// What another upgrade asks a cluster's agent, without an answer yet: a cluster has one plan of a target.

@@ -176,7 +176,7 @@ impl fmt::Display for Reason {
             Self::WaitingForTarget(Some(why)) => {
                 write!(f, "waiting until the cluster takes up the target: {why}")
             }
-            Self::Progressing(Some(how)) => write!(f, "upgrading: {how}"),
+            Self::Progressing(Some(how)) | Self::Blocked(how) => write!(f, "upgrading: {how}"),
             Self::Unreadable(why) => {
                 write!(f, "the status feedback of the ManifestWork cannot be read: {why}")
             }

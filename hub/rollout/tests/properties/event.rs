@@ -77,6 +77,8 @@ pub enum Event {
     Theirs(usize, Theirs, bool),
     /// A cluster answers what it is asked: with nothing, or with a finding; through its agent, or by its ClusterVersion.
     Answers(usize, bool, bool),
+    /// A cluster takes the release by its image alone, or by its version, too.
+    RequiresImage(usize, bool),
     /// Somebody accepts the finding, or takes that back.
     AcceptsRisk(bool),
     /// Another upgrade asks the agent of a cluster the same, and has no answer yet.
@@ -230,6 +232,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (cluster(), theirs, any::<bool>()).prop_map(|(number, theirs, later)| Event::Theirs(number, theirs, later)),
         6 => (cluster(), any::<bool>(), any::<bool>())
             .prop_map(|(number, finds, agent)| Event::Answers(number, finds, agent)),
+        1 => (cluster(), any::<bool>()).prop_map(|(number, requires)| Event::RequiresImage(number, requires)),
         2 => any::<bool>().prop_map(Event::AcceptsRisk),
         2 => cluster().prop_map(Event::RiskEnds),
         2 => cluster().prop_map(Event::OtherAsks),

@@ -1,7 +1,8 @@
 //! What clusters are asked before they start, and what follows from their answers.
 
 use drydock_rollout::{
-    Action, ConditionStatus, Enforcement, PreCheckWrite, PreChecksMode, Reason, RefusalCause, WorkKind,
+    Action, ConditionStatus, Enforcement, FindingAcceptance, PreCheckWrite, PreChecksMode, Reason,
+    RefusalCause, RequestedMethod, WorkKind,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -661,4 +662,72 @@ fn that_clusters_cannot_be_asked_is_no_answer() {
     }
     clear.settle();
     assert_eq!(passed(&mut clear).0, ConditionStatus::True);
+}
+
+/// The agent finds nothing against a release that it would request by its image; the hub, which requests it by its version, does.
+#[test]
+fn a_release_that_is_taken_by_its_image_alone_is_not_requested_by_its_version() {
+    for (has_channel, method, starts) in [
+        (true, RequestedMethod::Auto, true),
+        (false, RequestedMethod::Auto, false),
+        (true, RequestedMethod::ClusterVersion, false),
+        (true, RequestedMethod::Agent, true),
+    ] {
+        let mut world = World::new(&Fleet {
+            agents: [0].into(),
+            ..Fleet::plain(1, 1)
+        });
+        if !has_channel {
+            world.edit_channel_off();
+        }
+        world.happen(&Event::Edit(vec![
+            SpecEdit::Method(method),
+            SpecEdit::PreChecks(PreChecksMode::Require),
+        ]));
+        world.settle();
+        world.answer(0, false, true);
+        world.requires_image(0, true);
+        world.settle();
+        let is_started = !world.works(0).is_empty();
+        assert_eq!(is_started, starts, "{has_channel} {method:?}");
+        if !starts {
+            assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+            world.edit_image("registry/release@sha256:0");
+            world.settle();
+            world.answer(0, false, true);
+            world.settle();
+            assert!(!world.works(0).is_empty(), "{method:?}");
+        }
+    }
+}
+
+/// Who accepts a finding while something else keeps the cluster from starting sees whether that counts, and has not to wait for it.
+#[test]
+fn what_is_accepted_of_a_cluster_that_may_not_start_now_goes_to_its_agent() {
+    for held in [
+        Event::Edit(vec![SpecEdit::Paused(true)]),
+        Event::Available(0, false),
+        Event::Theirs(0, Theirs::InFlight, true),
+    ] {
+        let mut world = World::new(&Fleet {
+            agents: [0].into(),
+            ..Fleet::plain(1, 1)
+        });
+        world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+        world.settle();
+        world.answer(0, true, true);
+        world.settle();
+        world.happen(&held);
+        world.settle();
+        assert_eq!(world.acceptance(0), Some(FindingAcceptance::None), "{held:?}");
+        world.happen(&Event::AcceptsRisk(true));
+        let asks = |world: &mut World| {
+            let actions = world.plan().actions;
+            actions
+                .iter()
+                .any(|action| matches!(action, Action::AskPreChecks(_)))
+        };
+        assert!(asks(&mut world), "{held:?}");
+        assert_eq!(world.acceptance(0), Some(FindingAcceptance::Unconfirmed));
+    }
 }

@@ -139,7 +139,7 @@ fn judge(cluster: &mut ClusterTimeline, id: &Id, found: Option<PlanLevel>, now: 
     let stops = found.is_some() && !is_accepted;
     let reasons = found.iter().map(|level| {
         json!({
-            "uuid": finding::UUID, "informer": finding::INFORMER, "level": level.as_str(),
+            "uuid": finding::UUID, "informer": finding::INFORMER, "uid": finding::UID, "level": level.as_str(),
             "summary": "budget shop/database allows no eviction", "type": "Update Stalled",
             "action": "raise the number of replicas", "acceptance": acceptance,
         })

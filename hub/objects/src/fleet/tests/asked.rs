@@ -35,6 +35,7 @@ pub(super) fn work(uid: &str, target: &str, answer: KnownAnswer) -> PreCheckWork
         trouble: None,
         is_taken: false,
         ended: Arc::default(),
+        without_image: None,
     }
 }
 

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 use semver::Version;
 
-use super::cluster_version::by_cluster_version;
+use super::cluster_version::{by_cluster_version, image_required};
 use super::{FINDINGS, GROUP, PLANS, mark, marks, plan_name};
 use crate::works::feedback::{has_value, is, text};
 use crate::works::partial::PartialManifestWork;
@@ -56,6 +56,9 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
     let cluster = asked_cluster(&work.namespace()?, &name)?;
     let question = work.annotations().get(QUESTION_ANNOTATION);
     let question: Option<PreCheckQuestion> = question.and_then(|text| serde_json::from_str(text).ok());
+    let without_image = question
+        .as_ref()
+        .and_then(|question| without_image(work, question));
     let reply = question
         .as_ref()
         .map_or(Reply::None, |question| reply(work, question));
@@ -80,6 +83,7 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
         trouble: None,
         is_taken: false,
         ended: ended(work),
+        without_image,
     };
     match reply {
         Reply::Answered(answer) => asks.answer = KnownAnswer::Current(answer),
@@ -217,6 +221,15 @@ fn ended(work: &PartialManifestWork) -> Arc<[Arc<str>]> {
     ids.map(Arc::from).collect()
 }
 
+/// What speaks against a request of the release that is asked about by its version alone.
+fn without_image(work: &PartialManifestWork, question: &PreCheckQuestion) -> Option<Finding> {
+    let cluster = read::manifest(work, GROUP, "clusterversions", "", CLUSTER_VERSION)?;
+    let target = Version::parse(&question.target).ok()?;
+    // What was read with the paths of another target says nothing.
+    has_value(cluster, &marks(Some(&target))).then_some(())?;
+    image_required(cluster, &question.target)
+}
+
 /// Why an object of this resource is not applied, if it is not, and whether the cluster does not know its kind.
 fn not_applied(work: &PartialManifestWork, resource: &str) -> Option<(Arc<str>, bool)> {
     let is_it = |manifest: &&ManifestStatus| {
@@ -306,7 +319,7 @@ fn finding(status: &ManifestStatus, index: usize) -> Option<Finding> {
     Some(Finding {
         uuid,
         informer: kept("informer")?,
-        uid: None,
+        uid: kept("uid"),
         level: said("level")
             .and_then(|level| FindingLevel::parse(&level))
             .unwrap_or(FindingLevel::Unknown),
@@ -316,6 +329,7 @@ fn finding(status: &ManifestStatus, index: usize) -> Option<Finding> {
         acceptance: said("acceptance")
             .and_then(|state| FindingAcceptance::parse(&state))
             .unwrap_or_default(),
+        accepted_by: None,
     })
 }
 

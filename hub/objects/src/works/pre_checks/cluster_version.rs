@@ -71,7 +71,7 @@ pub(super) fn by_cluster_version(
     // What was known before the service fell silent counts.
     let by_image = || image.unwrap_or_default().to_owned();
     let release = target.map_or_else(by_image, ToString::to_string);
-    findings.extend(not_recommended(status, &release, image));
+    findings.extend(not_recommended(status, &release));
     findings.extend(not_offered(status, &release, image, is_silent));
     findings.sort_by_key(|found| Reverse(found.level));
     findings
@@ -83,11 +83,8 @@ fn completed(status: &ManifestStatus) -> Option<Version> {
 }
 
 /// What speaks against a release that the update service offers with its risks alone.
-fn not_recommended(status: &ManifestStatus, target: &str, image: Option<&str>) -> Vec<Finding> {
-    let recommended = text(status, "recommended").filter(|recommended| recommended != "True");
-    let Some(recommended) = recommended else {
-        return Vec::new();
-    };
+fn not_recommended(status: &ManifestStatus, target: &str) -> Option<Finding> {
+    let recommended = text(status, "recommended").filter(|recommended| recommended != "True")?;
     let level = if recommended == "False" {
         FindingLevel::Warning
     } else {
@@ -100,22 +97,28 @@ fn not_recommended(status: &ManifestStatus, target: &str, image: Option<&str>) -
         text(status, "recommendedMessage").unwrap_or_default()
     );
     let summary = format!("{target} is not recommended: {reason}");
-    let mut findings = vec![own_finding(
+    Some(own_finding(
         "not-recommended",
         Cause::Words(&risks),
         level,
         &summary,
-    )];
-    if image.is_none() && text(status, "offered").is_none() {
-        let summary = format!("The cluster takes {target} by its image alone, as it is not recommended");
-        findings.push(own_finding(
-            "image-required",
-            Cause::None,
-            FindingLevel::Error,
-            &summary,
-        ));
+    ))
+}
+
+/// What speaks against a request of the release by its version alone, if anything does: one that is offered with its risks alone has to be
+/// requested by its image.
+pub(super) fn image_required(status: &ManifestStatus, target: &str) -> Option<Finding> {
+    let recommended = text(status, "recommended").filter(|recommended| recommended != "True");
+    if recommended.is_none() || text(status, "offered").is_some() {
+        return None;
     }
-    findings
+    let summary = format!("The cluster takes {target} by its image alone, as it is not recommended");
+    Some(own_finding(
+        "image-required",
+        Cause::None,
+        FindingLevel::Error,
+        &summary,
+    ))
 }
 
 /// Whether the update service offers the release: under its version, and with the image that is asked for, if one is.
@@ -320,6 +323,7 @@ fn own_finding(uid: &str, cause: Cause<'_>, level: FindingLevel, summary: &str) 
         impact: impact.into(),
         remedy: remedy.into(),
         acceptance: FindingAcceptance::None,
+        accepted_by: None,
     }
 }
 
@@ -372,7 +376,8 @@ fn advice(uid: &str) -> (&'static str, &'static str) {
         ),
         "image-required" => (
             "Update Stalled",
-            "Give spec.clusterVersion.image, which status.conditionalUpdates of ClusterVersion names, or install drydock-agent there",
+            "Give spec.clusterVersion.image, which status.conditionalUpdates of ClusterVersion names, or let drydock-agent request it: with \
+             a channel, where it is Available, and upgradeVia Auto or Agent",
         ),
         "not-recommended" => (
             "Unknown",

@@ -160,7 +160,7 @@ fn what_is_fed_back_is_bounded() {
         paths.map_or(0, Vec::len)
     };
     let all: usize = configs.iter().map(count).sum();
-    assert!(all <= 75, "{all} values");
+    assert!(all <= 80, "{all} values");
     let long = "x".repeat(100_000);
     let stopping = [
         but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
@@ -599,11 +599,7 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
             vec![offered, ("recommended", "False")],
             vec!["not-recommended"],
         ),
-        (
-            "4.14.12",
-            vec![("recommended", "False")],
-            vec!["image-required", "not-recommended"],
-        ),
+        ("4.14.12", vec![("recommended", "False")], vec!["not-recommended"]),
         (
             "4.14.12",
             vec![("retrievedUpdates", "False")],
@@ -612,7 +608,7 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
         (
             "4.14.12",
             vec![("retrievedUpdates", "False"), ("recommended", "False")],
-            vec!["image-required", "updates-not-retrieved", "not-recommended"],
+            vec!["updates-not-retrieved", "not-recommended"],
         ),
         (
             "4.14.12",
@@ -642,6 +638,35 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
     ];
     let work = read_work(&asked, None, &before);
     assert_eq!(work.answer, KnownAnswer::None);
+}
+
+/// The agent requests a release by its image: what speaks against its version alone is for the hub to know, where it requests it itself.
+#[test]
+fn a_release_that_is_offered_with_its_risks_alone_is_taken_by_its_image() {
+    let not_recommended = ("recommended", "False");
+    let uid = |asks_agent, values: &[(&str, &str)]| {
+        let asked = ask(Some("4.14.12"), asks_agent, Vec::new());
+        let plan = asks_agent.then_some(&GO[..]);
+        let without_image = read_work(&asked, plan, values).without_image;
+        without_image.map(|found| found.uid.unwrap().to_string())
+    };
+    for asks_agent in [true, false] {
+        for (values, expected) in [
+            (vec![not_recommended, (READ, "version")], Some("image-required")),
+            (
+                vec![not_recommended, ("offered", "4.14.12"), (READ, "version")],
+                None,
+            ),
+            (vec![("recommended", "True"), (READ, "version")], None),
+            (vec![(READ, "version")], None),
+            (
+                vec![not_recommended, ("read-for-4.14.11-at-1767600000", "version")],
+                None,
+            ),
+        ] {
+            assert_eq!(uid(asks_agent, &values).as_deref(), expected, "{values:?}");
+        }
+    }
 }
 
 /// A work agent that is away leaves what it has read before: that is no answer to what is asked since.

@@ -1,9 +1,13 @@
 //! What a cluster has answered, with what is accepted of it as of now.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::assess::ClusterView;
-use crate::{AnswerSource, Finding, FindingAcceptance, PreCheckAnswer, RiskAcceptance};
+use crate::{
+    AcceptedBy, AnswerSource, Finding, FindingAcceptance, PreCheckAnswer, PreCheckWork, RiskAcceptance,
+    UpgradeMethod,
+};
 
 /// What a cluster has answered, as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,7 +65,7 @@ impl ClusterView<'_> {
         }
         let judged = |answer: &PreCheckAnswer| ClusterPreChecks {
             asked: true,
-            answer: Some(self.judged(answer)),
+            answer: Some(self.judged(work, answer)),
             trouble: None,
         };
         let earlier = || work.answer.any().map(judged).filter(ClusterPreChecks::holds);
@@ -73,18 +77,80 @@ impl ClusterView<'_> {
         }
     }
 
-    /// An answer with what is accepted as of now. An agent judges that itself.
-    pub(super) fn judged(&self, answer: &PreCheckAnswer) -> PreCheckAnswer {
+    /// An answer with what is accepted as of now. An agent judges that itself; what it cannot know yet is added.
+    pub(super) fn judged(&self, work: &PreCheckWork, answer: &PreCheckAnswer) -> PreCheckAnswer {
         let mut answer = answer.clone();
-        if answer.source == AnswerSource::ClusterVersion {
-            let risks = self.accepted_risks();
-            let judged = answer.findings.iter().cloned().map(|found| Finding {
-                acceptance: self.acceptance(&found, &risks),
-                ..found
-            });
-            answer.findings = judged.collect();
+        let risks = self.accepted_risks();
+        let findings = answer.findings.iter();
+        let mut judged: Vec<Finding> = match &answer.source {
+            AnswerSource::AtTarget => return answer,
+            AnswerSource::ClusterVersion => findings.map(|found| self.by_hub(found, &risks)).collect(),
+            AnswerSource::Agent { .. } => findings.map(|found| self.by_agent(work, found, &risks)).collect(),
+        };
+        let without_image = work.without_image.as_ref();
+        if let Some(found) = without_image.filter(|_| self.requests_by_version_alone()) {
+            let found = self.by_hub(found, &risks);
+            let is_open = !found.acceptance.is_accepted();
+            if let AnswerSource::Agent {
+                stops, unaccepted, ..
+            } = &mut answer.source
+            {
+                *unaccepted += usize::from(is_open);
+                *stops |= is_open;
+            }
+            judged.push(found);
+            judged.sort_by_key(|found| (found.acceptance.is_accepted(), Reverse(found.level)));
         }
+        answer.findings = judged.into();
         answer
+    }
+
+    /// A finding of the hub's own.
+    fn by_hub(&self, found: &Finding, risks: &[&RiskAcceptance]) -> Finding {
+        Finding {
+            acceptance: self.acceptance(found, risks),
+            accepted_by: self.accepted_by(found, risks),
+            ..found.clone()
+        }
+    }
+
+    /// A finding of an agent: what is accepted since it was asked is accepted when it says so.
+    fn by_agent(&self, work: &PreCheckWork, found: &Finding, risks: &[&RiskAcceptance]) -> Finding {
+        let accepted_by = self.accepted_by(found, risks);
+        let asked = work.question.as_ref();
+        let knows = || asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
+        let is_new = accepted_by.is_some() && !found.acceptance.is_accepted() && !knows();
+        Finding {
+            acceptance: if is_new {
+                FindingAcceptance::Unconfirmed
+            } else {
+                found.acceptance
+            },
+            accepted_by: accepted_by.filter(|_| is_new || found.acceptance.is_accepted()),
+            ..found.clone()
+        }
+    }
+
+    /// Whose acceptance covers a finding now.
+    fn accepted_by(&self, finding: &Finding, risks: &[&RiskAcceptance]) -> Option<AcceptedBy> {
+        let covers = |risk: &&&RiskAcceptance| {
+            risk.is_about_finding(finding) && risk.covers(finding) && self.counts(risk)
+        };
+        let risk = risks.iter().find(covers)?;
+        Some(AcceptedBy {
+            user: Arc::clone(&risk.accepted_by),
+            reason: Arc::clone(&risk.reason),
+            until: risk.until,
+        })
+    }
+
+    /// Whether the release would be requested by its version alone, were it now: the agent adds the image, where it takes part.
+    fn requests_by_version_alone(&self) -> bool {
+        self.spec().is_some_and(|spec| {
+            let target = spec.goal.target.as_ref();
+            let is_by_version = target.is_some_and(|target| target.image.is_none());
+            is_by_version && self.method(spec) == UpgradeMethod::ClusterVersion
+        })
     }
 
     /// What these acceptances come to for a finding.

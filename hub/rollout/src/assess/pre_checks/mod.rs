@@ -35,6 +35,7 @@ impl ClusterView<'_> {
         match self.policy_for(assessment) {
             Some(policy) => self.ask(policy, assessment),
             None if self.may_wait_at_its_gate(assessment) => self.pass_on_acceptances(assessment),
+            None if self.has_answered_and_waits(assessment) => self.pass_on_acceptances(assessment),
             None if self.is_served(assessment) => {
                 let work = self.row.pre_checks.as_ref().filter(|work| !work.deleting);
                 assessment.pre_checks = work
@@ -76,6 +77,18 @@ impl ClusterView<'_> {
         let status = assessment.status.as_ref();
         let is_in_flight = status.is_some_and(|status| status.state.in_flight());
         is_in_flight && self.is_platform_ahead() && self.pre_checks_policy().is_some()
+    }
+
+    /// Whether the cluster was asked, and something else keeps it from starting now: a pause, or what is left of an upgrade before. What is
+    /// accepted meanwhile is to be seen to count. Where the agent is asked for another upgrade, that is left to it.
+    fn has_answered_and_waits(&self, assessment: &Assessment) -> bool {
+        let status = assessment.status.as_ref();
+        let waits = status.is_some_and(|status| status.state == ClusterState::NotStarted);
+        let is_asked = || {
+            let work = self.own_pre_checks();
+            work.is_some_and(|work| work.question.is_some() && !work.is_taken)
+        };
+        waits && self.is_platform_ahead() && self.pre_checks_policy().is_some() && is_asked()
     }
 
     /// What keeps a cluster in flight from being asked for the target, and its question, if that is due. It had nothing to answer

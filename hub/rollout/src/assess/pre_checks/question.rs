@@ -11,7 +11,7 @@ use crate::{PreCheckAsk, PreCheckQuestion, RiskAcceptance, Target, UpgradeKey};
 impl ClusterView<'_> {
     /// The question that is to be asked, as of now.
     pub(super) fn question(&self, target: &Target) -> PreCheckQuestion {
-        let accepted = digest_of_accepted(&self.accepted_risks(), self.name, &|risk| self.lasts(risk));
+        let accepted = self.digest_of_accepted(&self.accepted_risks());
         PreCheckQuestion {
             asked_for: asked_for(&self.context.upgrade.key, &accepted),
             target: target.to_string().into(),
@@ -22,6 +22,11 @@ impl ClusterView<'_> {
             form: PreCheckQuestion::FORM,
             asked_at: self.asked_now(),
         }
+    }
+
+    /// A digest of what is accepted here as of now.
+    pub(super) fn digest_of_accepted(&self, risks: &[&RiskAcceptance]) -> Arc<str> {
+        digest_of_accepted(risks, self.name, &|risk| self.lasts(risk))
     }
 
     /// When it is asked, as whole seconds: after whatever was asked before, which may have been in this second, and not before the cluster

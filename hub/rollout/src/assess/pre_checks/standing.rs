@@ -87,7 +87,7 @@ impl ClusterView<'_> {
         if (is_old || is_over) && policy.mode == PreChecksMode::Require {
             return (still_held().unwrap_or(Standing::AWAITED), true);
         }
-        (self.said_by(answer), is_old)
+        (self.said_by(work, answer), is_old)
     }
 
     /// What held the cluster holds it while it is asked anew: nothing has happened that anybody must hear of.
@@ -95,7 +95,7 @@ impl ClusterView<'_> {
         let work = self.own_pre_checks()?;
         let is_about_target = *work.question.as_ref()?.target == *target.to_string();
         let answer = work.answer.any().filter(|_| is_about_target)?;
-        Some(self.said_by(answer)).filter(|said| matches!(said, Standing::Held { .. }))
+        Some(self.said_by(work, answer)).filter(|said| matches!(said, Standing::Held { .. }))
     }
 
     /// When an agent has collected its answer, as the hub's clock has it: not before it was asked, and not in the future.
@@ -116,8 +116,8 @@ impl ClusterView<'_> {
     }
 
     /// What an answer comes to, however old it is.
-    fn said_by(&self, answer: &PreCheckAnswer) -> Standing {
-        let answer = self.judged(answer);
+    fn said_by(&self, work: &PreCheckWork, answer: &PreCheckAnswer) -> Standing {
+        let answer = self.judged(work, answer);
         let left_out = self.accepted_risks_left_out();
         let findings = answer.findings.iter();
         let open: Vec<&Finding> = findings.filter(|found| !found.acceptance.is_accepted()).collect();

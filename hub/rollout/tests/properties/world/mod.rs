@@ -58,6 +58,16 @@ impl World {
         }
     }
 
+    /// The spec names no channel: an agent cannot carry that out.
+    pub fn edit_channel_off(&mut self) {
+        self.edit(|spec| {
+            if let Some(target) = &mut Arc::make_mut(&mut spec.goal).target {
+                target.channel = None;
+            }
+        });
+        self.update_decider();
+    }
+
     /// The spec asks for another image of the same version.
     pub fn edit_image(&mut self, image: &str) {
         self.edit(|spec| {

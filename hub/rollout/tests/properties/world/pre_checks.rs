@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use semver::Version;
 
 use super::super::event::Event;
-use super::World;
+use super::{World, name};
 
 const FINDING: &str = "0123456789abcdef0123456789abcdef";
 
@@ -35,6 +35,20 @@ impl World {
             source,
             findings: finds.then(finding).into_iter().collect(),
         });
+    }
+
+    /// What the acceptance of its first finding comes to.
+    pub fn acceptance(&mut self, number: usize) -> Option<FindingAcceptance> {
+        self.update_decider();
+        let checks = self.decider.pre_checks_of(&name(number), self.now)?;
+        Some(checks.answer?.findings.first()?.acceptance)
+    }
+
+    /// Whether the cluster takes the release by its image alone, as its ClusterVersion shows.
+    pub fn requires_image(&mut self, number: usize, requires: bool) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            Arc::make_mut(work).without_image = requires.then(image_required);
+        }
     }
 
     /// The clock of the cluster was so many minutes ahead when its agent answered.
@@ -187,6 +201,16 @@ pub(super) fn finding() -> Finding {
         impact: "Update Stalled".into(),
         remedy: "unpause it".into(),
         acceptance: FindingAcceptance::None,
+        accepted_by: None,
+    }
+}
+
+fn image_required() -> Finding {
+    Finding {
+        uuid: Some("fedcba9876543210fedcba9876543210".into()),
+        informer: "drydock.cluster-version".into(),
+        uid: Some("image-required".into()),
+        ..finding()
     }
 }
 

@@ -69,6 +69,7 @@ impl World {
             }
             Event::Theirs(number, theirs, later) => self.another_upgrade(*number, *theirs, *later),
             Event::Answers(number, finds, by_agent) => self.answer(*number, *finds, *by_agent),
+            Event::RequiresImage(number, requires) => self.requires_image(*number, *requires),
             _ => {}
         }
     }
