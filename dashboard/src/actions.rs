@@ -159,12 +159,13 @@ pub(crate) async fn retry(
         ));
     }
     let failed = drydock_edits::failed(&clusters);
+    let when = drydock_edits::when_it_starts_over(&upgrade);
     let now = dashboard.live().clock().now();
     drydock_edits::retry(&client, upgrade, &failed, asked.cluster.as_slice(), now).await?;
     Ok(done(match asked.cluster {
-        Some(cluster) => format!("{key}: {cluster} starts over"),
-        None if failed.len() == 1 => format!("{key}: 1 failed cluster starts over"),
-        None => format!("{key}: {} failed clusters start over", failed.len()),
+        Some(cluster) => format!("{key}: {cluster} starts over{when}"),
+        None if failed.len() == 1 => format!("{key}: 1 failed cluster starts over{when}"),
+        None => format!("{key}: {} failed clusters start over{when}", failed.len()),
     }))
 }
 

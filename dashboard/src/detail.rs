@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::access::{Right, Scope, Viewer};
 use crate::actions::no_upgrade;
 use crate::body::Named;
-use crate::completed::{CompletedPoint, completed};
+use crate::ended::{EndedPoint, ended};
 use crate::error::{ApiError, or_unread};
 use crate::events::{EventView, EventsRead};
 use crate::hidden::{hide, hide_in};
@@ -108,7 +108,7 @@ struct UpgradeDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     soak_until: Option<i64>,
     /// How many clusters were complete when, up to now.
-    completed: Vec<CompletedPoint>,
+    ended: Vec<EndedPoint>,
     in_flight: Vec<InFlightView>,
     failures: Vec<FailureView>,
     /// Which clusters have failed, in short.
@@ -190,7 +190,7 @@ pub(crate) async fn detail(
         conditions: conditions(&object, &viewer.scope),
         canaries: clusters.iter().filter(|one| one.canary).map(canary).collect(),
         soak_until,
-        completed: completed(&clusters, report.rollout_since),
+        ended: ended(&clusters, report.rollout_since),
         in_flight: clusters
             .iter()
             .filter(|one| one.state.in_flight())

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_objects::{ClusterDetails, Fleet, hint};
 use drydock_rollout::{
-    ClusterFacts, ClusterName, ClusterPreChecks, ClusterState, FindingLevel, Report, UpgradeKey, bounded,
+    ClusterFacts, ClusterName, ClusterPreChecks, ClusterState, Entry, FindingLevel, RecordedEntry,
+    RecordedOutcome, Report, UpgradeKey, bounded,
 };
 use jiff::Timestamp;
 
@@ -121,7 +122,18 @@ impl View {
         if scope.all_clusters {
             view.add_others(fleet, words, before);
         }
+        view.show_what_was_left(fleet, scope, words, before);
         view
+    }
+
+    /// A cluster that an upgrade has left half done, or that has failed in one that has it no more, is not shown as if nothing were to be done:
+    /// no upgrade says so, only the records do.
+    fn show_what_was_left(&mut self, fleet: &Fleet, scope: &Scope, words: &mut Words, before: &Self) {
+        for (name, row) in &mut self.rows {
+            if let Some(left) = fleet.last_attempt(name).and_then(|last| Left::of(last, row)) {
+                *row = before.same_row(name, left.row(row, scope, words));
+            }
+        }
     }
 
     /// The clusters that no upgrade concerns.
@@ -149,6 +161,55 @@ impl Row {
         self.labels = words.intern(&labels_of(facts));
         if let Some(version) = facts.version.as_ref().filter(|_| self.version.is_empty()) {
             self.version = words.intern(&version.to_string());
+        }
+    }
+}
+
+/// The newest attempt of a cluster, which has not come to its end, of an upgrade that does not have the cluster any more.
+struct Left<'a> {
+    entry: &'a Entry,
+    upgrade: Option<&'a UpgradeKey>,
+}
+
+impl<'a> Left<'a> {
+    fn of(last: &'a RecordedEntry, row: &Row) -> Option<Self> {
+        let (entry, upgrade) = (&last.entry, last.page.owner.upgrade.as_ref());
+        let is_unfinished = matches!(
+            entry.outcome,
+            RecordedOutcome::Failed | RecordedOutcome::Abandoned
+        );
+        // Whatever is shown of its own upgrade is newer, and what waits or moves says so itself.
+        let is_of_shown = upgrade.is_some_and(|upgrade| *row.upgrade == *upgrade.to_string());
+        let rests = row.state.is_none() || row.state == Some(ClusterState::Complete);
+        let is_newer = row.since.is_none_or(|since| entry.completed > since);
+        let version = |text: &str| semver::Version::parse(text).ok();
+        let has_arrived = version(&row.version)
+            .zip(version(&entry.to))
+            .is_some_and(|(runs, to)| runs.cmp_precedence(&to).is_ge());
+        (is_unfinished && rests && is_newer && !is_of_shown && !has_arrived)
+            .then_some(Self { entry, upgrade })
+    }
+
+    fn row(&self, shown: &Row, scope: &Scope, words: &mut Words) -> Row {
+        let upgrade = self.upgrade.filter(|upgrade| scope.shows(&upgrade.namespace));
+        let upgrade = upgrade.map_or_else(|| "an upgrade".to_owned(), |key| format!("upgrade {key}"));
+        let Entry { to, message, .. } = self.entry;
+        let what = if self.entry.outcome == RecordedOutcome::Failed {
+            format!("it failed in {upgrade}, which has it no more, on its way to {to}: {message}")
+        } else {
+            format!("{upgrade}, which has it no more, has left it on its way to {to}")
+        };
+        Row {
+            state: None,
+            reason: words.intern(&self.entry.reason),
+            message: words.intern(bounded(&what, LONGEST_MESSAGE)),
+            upgrade: words.intern(""),
+            canary: false,
+            since: Some(self.entry.completed),
+            deadline: None,
+            opens: None,
+            todo: words.intern(hint::LEFT),
+            ..shown.clone()
         }
     }
 }

@@ -46,7 +46,13 @@ pub enum ObjectsError {
 pub fn facts(documents: Vec<Value>) -> Result<ClusterFacts, ObjectsError> {
     let mut objects = Objects::of(documents)?;
     let version = objects.cluster_version()?;
-    let configs: Fact<Vec<MachineConfig>> = objects.read("MachineConfig");
+    // They are large, and left out of many dumps: that none is there says nothing of the nodes.
+    let are_left_out = objects.has("Node") && !objects.has("MachineConfig");
+    let configs: Fact<Vec<MachineConfig>> = if are_left_out {
+        Err(Unread::Failed("no MachineConfig is among the files".to_owned()))
+    } else {
+        objects.read("MachineConfig")
+    };
     let deployments: Fact<Vec<Deployment>> = objects.read("Deployment");
     Ok(ClusterFacts {
         version,
@@ -213,8 +219,12 @@ impl Objects {
         self.by_kind.remove(kind).unwrap_or_default()
     }
 
+    fn has(&self, kind: &str) -> bool {
+        self.by_kind.contains_key(kind)
+    }
+
     fn read_some<K: DeserializeOwned>(&mut self, kind: &str) -> Fact<Vec<K>> {
-        if self.by_kind.contains_key(kind) {
+        if self.has(kind) {
             self.read(kind)
         } else {
             Err(Unread::NotAsked)

@@ -26,8 +26,6 @@ pub const ACCEPTED_RISKS_LIMIT: usize = 64;
     doc = "UpgradeRiskAcceptance accepts findings of pre-checks for the clusters of a ManagedClustersUpgrade.",
     printcolumn = r#"{"name": "Upgrade", "type": "string", "jsonPath": ".spec.upgrade", "description": "The ManagedClustersUpgrade"}"#,
     printcolumn = r#"{"name": "Target", "type": "string", "jsonPath": ".spec.target", "description": "The release for which it counts"}"#,
-    printcolumn = r#"{"name": "Accepted-By", "type": "string", "jsonPath": ".spec.acceptedRisks[*].acceptedBy", "description": "Who accepts the risks"}"#,
-    printcolumn = r#"{"name": "Until", "type": "string", "jsonPath": ".spec.acceptedRisks[*].until", "description": "Until when"}"#,
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, ensure};
-use drydock_api::mcu::AcceptedRisk;
+use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade};
 use drydock_api::ocm::ManagedCluster;
 use drydock_edits::{Accepted, Accepting};
 use drydock_rollout::{ClusterName, ClusterPreChecks, Finding, FindingLevel};
@@ -38,6 +38,12 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
             upgrade.name_any()
         );
     }
+    let takes_part = |name: &ClusterName| found.contains_key(name);
+    ensure!(
+        arguments.clusters.is_empty() || arguments.clusters.iter().any(takes_part),
+        "{} has none of the clusters that are named: nothing is accepted",
+        upgrade.name_any()
+    );
     let who = user(&hub.client).await;
     let accepting = Accepting {
         findings: &arguments.findings,
@@ -49,29 +55,39 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
         who: &who,
         at: hub.now(),
     };
-    let Accepted {
-        risks,
-        name,
-        is_wider,
-    } = drydock_edits::accept(&hub.client, &upgrade, &accepting, &found).await?;
-    for risk in &risks {
+    let accepted = drydock_edits::accept(&hub.client, &upgrade, &accepting, &found).await?;
+    for risk in &accepted.risks {
         table::print(&format!(
-            "{}, by {who}, in UpgradeRiskAcceptance {name}",
-            said(risk)
+            "{}, by {who}, in UpgradeRiskAcceptance {}",
+            said(risk),
+            accepted.name
         ))?;
     }
+    note_doubts(&upgrade, arguments, &accepted, &found);
+    Ok(())
+}
+
+/// Says where what was accepted changes nothing, or not all that was meant.
+fn note_doubts(
+    upgrade: &ManagedClustersUpgrade,
+    arguments: &AcceptArguments,
+    accepted: &Accepted,
+    found: &BTreeMap<ClusterName, ClusterPreChecks>,
+) {
     for finding in &arguments.findings {
-        let about = risks
+        let about = accepted
+            .risks
             .iter()
             .filter(|risk| is_of(risk, finding))
             .collect::<Vec<_>>();
-        for doubt in doubts(finding, &about, &arguments.clusters, &found) {
+        for doubt in doubts(finding, &about, &arguments.clusters, found) {
             print::note(&format!("{doubt}\n"));
         }
     }
-    if is_wider {
+    if accepted.is_wider {
         print::note(&format!(
-            "you have accepted it on more clusters before, and that counts still: to take it back, edit UpgradeRiskAcceptance {name}\n"
+            "you have accepted it on more clusters before, and that counts still: to take it back, edit UpgradeRiskAcceptance {}\n",
+            accepted.name
         ));
     }
     for cluster in arguments
@@ -85,7 +101,6 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
             table::printable(cluster.as_str())
         ));
     }
-    Ok(())
 }
 
 /// Whether a risk was accepted for what was named so.

@@ -26,13 +26,17 @@ pub async fn retry(hub: &Hub, arguments: &RetryArguments) -> anyhow::Result<()> 
     let name = &arguments.upgrade.name;
     let upgrade = hub.upgrade(name).await?;
     let clusters = fleet::clusters(hub, &upgrade).await?;
+    let when = drydock_edits::when_it_starts_over(&upgrade);
     let failed = drydock_edits::failed(&clusters);
     drydock_edits::retry(&hub.client, upgrade, &failed, &arguments.clusters, hub.now()).await?;
     if arguments.clusters.is_empty() {
-        table::print(&format!("{name}: {} failed clusters start over", failed.len()))?;
+        table::print(&format!(
+            "{name}: {} failed clusters start over{when}",
+            failed.len()
+        ))?;
     }
     for cluster in &arguments.clusters {
-        table::print(&format!("{name}: {cluster} starts over"))?;
+        table::print(&format!("{name}: {cluster} starts over{when}"))?;
     }
     Ok(())
 }

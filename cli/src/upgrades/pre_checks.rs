@@ -24,7 +24,7 @@ use cluster::ClusterView;
 const NAMED: usize = 3;
 
 /// Shows them. The exit code says whether clusters are held: where an answer is required, by findings that nobody has accepted, or because
-/// they have not answered yet or could not be asked. In the moment after an upgrade was applied nobody has been asked.
+/// they have not answered yet or could not be asked; and whether the spec is invalid, by which nobody is asked. In the moment after an upgrade was applied nobody has been asked.
 ///
 /// # Errors
 /// If the hub cannot be read, or the named cluster takes no part in the upgrade.
@@ -50,10 +50,11 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
         (text.unwrap_or_else(|| shown.text(is_wide)), is_held)
     };
     table::print(&text)?;
-    Ok(if is_held && mode(&upgrade) == REQUIRE {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
+    Ok(match parse_spec(&upgrade).map(|spec| spec.pre_checks.mode) {
+        // By an invalid spec nobody is asked, whatever its mode is.
+        Err(_) => ExitCode::FAILURE,
+        Ok(PreChecksMode::Require) if is_held => ExitCode::FAILURE,
+        Ok(_) => ExitCode::SUCCESS,
     })
 }
 

@@ -93,6 +93,53 @@ async fn what_waits_for_somebody_says_why_and_what_to_do() {
     page.end().await;
 }
 
+/// Nobody will bring it to its end, and nothing else says so.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_an_upgrade_has_left_on_its_way_says_so() {
+    let page = Page::of(2).await;
+    let row = async |name: &str| {
+        let (_, snapshot) = page.get("/api/snapshot").await;
+        let clusters = &snapshot["clusters"];
+        let mut names = clusters["name"].as_array().unwrap().iter();
+        let at = names.position(|one| one == name).unwrap();
+        ["state", "reason", "message", "todo"].map(|column| said(clusters, column)[at].to_owned())
+    };
+    let upgrade = async |name: &str, version: &str, clusters: &[&str]| {
+        let mut upgrade = manifest(clusters);
+        upgrade["metadata"]["name"] = name.into();
+        upgrade["spec"]["clusterVersion"]["version"] = version.into();
+        let upgrade = serde_json::from_value(upgrade).unwrap();
+        let created = page.upgrades().create(&PostParams::default(), &upgrade).await;
+        created.unwrap();
+    };
+    let until = async |name: &str, state: &str| {
+        while row(name).await[0] != state {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        }
+    };
+    upgrade("first", "4.14.11", &["dev1"]).await;
+    until("dev1", "Complete").await;
+    upgrade("second", "4.14.12", &["dev1", "dev2"]).await;
+    until("dev1", "PartialUpgrade").await;
+    until("dev2", "PartialUpgrade").await;
+    let deletion = page.upgrades().delete("second", &DeleteParams::default()).await;
+    deletion.unwrap();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    for name in ["dev1", "dev2"] {
+        let [state, reason, message, todo] = row(name).await;
+        assert_eq!((&*state, &*reason), ("", "Abandoned"), "{name}: {message}");
+        assert_eq!(
+            message,
+            "upgrade default/second, which has it no more, has left it on its way to 4.14.12"
+        );
+        assert!(todo.contains("let a new upgrade select it"), "{todo}");
+    }
+    // What goes on there by itself is at its end.
+    tokio::time::sleep(Duration::from_hours(6)).await;
+    assert_eq!(row("dev2").await[2], "");
+    page.end().await;
+}
+
 /// A cluster shows one of its upgrades, and the worst that speaks against any of them.
 #[tokio::test(start_paused = true)]
 async fn what_speaks_against_another_upgrade_of_a_cluster_is_in_the_fleet() {

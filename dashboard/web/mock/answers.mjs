@@ -72,7 +72,7 @@ export function upgradeDetail(fleet, key) {
     ],
     canaries: clusters.filter((cluster) => cluster.canary).map(row),
     soakUntil: fleet.now + 1800,
-    completed: completed(state('Complete'), fleet.now - 90_000),
+    ended: ended([...state('Complete'), ...state('Failed')], fleet.now - 90_000),
     inFlight: clusters
       .filter((cluster) => STEPS.includes(cluster.state))
       .map((cluster) => ({ ...row(cluster), startedAt: cluster.startedAt || cluster.since, share: cluster.share, normalUntil: cluster.normalUntil })),
@@ -182,9 +182,9 @@ export function history(fleet) {
 
 const SCHEDULE = (now) => ({ frozen: 'inventory', spans: [0, 1, 2].map((day) => ({ opens: now + 7200 + day * 86_400, closes: now + 21_600 + day * 86_400 })) });
 
-function completed(clusters, since) {
+function ended(clusters, since) {
   const ends = clusters.map((cluster) => cluster.endedAt ?? since).sort((a, b) => a - b);
-  return [{ at: since, complete: ends.filter((end) => end <= since).length }, ...ends.map((at, i) => ({ at, complete: i + 1 })).filter((point) => point.at > since)];
+  return [{ at: since, ended: ends.filter((end) => end <= since).length }, ...ends.map((at, i) => ({ at, ended: i + 1 })).filter((point) => point.at > since)];
 }
 
 export function clusterDetail(fleet, name) {

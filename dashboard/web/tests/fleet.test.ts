@@ -37,7 +37,7 @@ test('the keyboard chooses cells, and a screen reader hears the sentence', async
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
-  await expect(cells.locator('[aria-live]')).toHaveText(/^ams-dev-1: no upgrade\. no upgrade selects it\. What to do: nothing\.$/);
+  await expect(cells.locator('[aria-live]')).toHaveText(/^ams-dev-1: no upgrade\. no upgrade has it\. What to do: nothing\.$/);
   await expect(page.locator('.hover-card')).toContainText('ams-dev-1');
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/cluster\/ams-dev-1$/);

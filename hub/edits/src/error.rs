@@ -27,7 +27,8 @@ pub enum EditError {
     NoTarget,
     /// The level up to which it is accepted is not known.
     #[error(
-        "no cluster {}reports {finding}: see kubectl drydock pre-checks, or say --level",
+        "no cluster {}reports {finding} now: see kubectl drydock pre-checks, or say --level; one whose agent is being asked, for this upgrade or \
+         another one, reports nothing meanwhile",
         if *is_of_named { "that is named " } else { "" }
     )]
     UnknownFinding {

@@ -15,7 +15,7 @@ pub use manifest::{
     Change, Changes, Manifest, Writing, Written, documents, edition, remove_what_the_server_gives, state,
 };
 pub use pause::set_paused;
-pub use retry::{failed, failed_set, retry};
+pub use retry::{failed, failed_set, retry, when_it_starts_over};
 pub use user::user_name;
 
 use kube::api::PatchParams;

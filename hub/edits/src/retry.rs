@@ -35,6 +35,15 @@ pub fn failed_set(clusters: &[ClusterDetails]) -> String {
     hex(&digest.finalize(), 8)
 }
 
+/// When what is retried starts over, if that is not at once when it is its turn: words to be put behind it.
+pub fn when_it_starts_over(upgrade: &ManagedClustersUpgrade) -> &'static str {
+    if upgrade.spec.paused == Some(true) {
+        " once the upgrade is resumed: it is paused"
+    } else {
+        ""
+    }
+}
+
 /// Lets clusters start over that have `failed`: all of them if none is named. They start to what was read: where somebody has edited the
 /// upgrade since, nothing is retried.
 ///

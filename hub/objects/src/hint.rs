@@ -120,6 +120,10 @@ const LOOK_AND_RETRY: &str = "look at the clusters that have failed; then: kubec
 /// What a person does about a cluster in flight whose message says what it waits for.
 pub const BLOCKED: &str = "see to what its message names, unless that ends by itself";
 
+/// What a person does about a cluster that no upgrade has, and that one has left on its way.
+pub const LEFT: &str =
+    "see where the cluster is (oc adm upgrade on it); to bring it to its end, let a new upgrade select it";
+
 /// What a person does about a cluster that waits, by its reason; nothing, where it goes on by itself. The upgrade is named as [`named`] does.
 pub fn while_waiting(reason: &str, upgrade: &str, cluster: &str) -> Option<String> {
     let (_, what) = WHILE_WAITING.iter().find(|(of, _)| *of == reason)?;

@@ -197,7 +197,7 @@ fn in_progress(report: &Report) -> ConditionValue {
             return value(TRUE, reason::IN_PROGRESS, so_far);
         }
         Some((reason, why)) if moving > 0 => return value(FALSE, reason, format!("{why}; {so_far}")),
-        Some((reason, why)) => return value(FALSE, reason, why),
+        Some((reason, why)) => return value(FALSE, reason, format!("{why}{}", left(report))),
         None => {}
     }
     if report.complete() {
@@ -235,7 +235,12 @@ fn in_progress(report: &Report) -> ConditionValue {
         );
         return value(FALSE, reason::CLUSTER_FAILED, message);
     }
-    let message = format!("{} waiting{}", clusters(counts.pending), first_wait(report));
+    let message = format!(
+        "{} waiting{}{}",
+        clusters(counts.pending),
+        first_wait(report),
+        left(report)
+    );
     match report.rollout_since {
         None => value(FALSE, reason::NOT_STARTED, message),
         Some(_) => value(TRUE, reason::IN_PROGRESS, message),
@@ -262,7 +267,7 @@ fn complete(report: &Report, in_progress: &ConditionValue) -> ConditionValue {
     value(
         FALSE,
         in_progress.reason,
-        format!("{} of {} complete", counts.complete, counts.total),
+        format!("{} of {} complete{}", counts.complete, counts.total, left(report)),
     )
 }
 

@@ -149,13 +149,20 @@ pub enum ForecastUnavailable {
     #[error("the upgrade is complete")]
     Complete,
     /// All clusters have ended, or need nothing.
-    #[error(
-        "nothing is left to do: all clusters have ended, {failed} of them failed; kubectl drydock retry lets these start over"
-    )]
+    #[error("{}", nothing_left(*failed))]
     Ended {
         /// Clusters that failed.
         failed: usize,
     },
+}
+
+fn nothing_left(failed: usize) -> String {
+    if failed == 0 {
+        return "nothing is left to do: all clusters have ended, or run the target already".to_owned();
+    }
+    format!(
+        "nothing is left to do: all clusters have ended, {failed} of them failed; kubectl drydock retry lets these start over"
+    )
 }
 
 impl Decider {

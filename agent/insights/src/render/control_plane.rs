@@ -18,11 +18,11 @@ const ELLIPSIS: &str = "...";
 /// The section.
 pub fn section(control_plane: &ControlPlane, details: Details, now: Timestamp) -> String {
     let heading = "= Control Plane =\n";
-    if control_plane.operators.are_updated() {
+    if let Some(completed_at) = control_plane.completed_at {
         return format!(
             "{heading}Update to {} successfully completed at {} (duration: {})\n",
             line(&control_plane.versions.target),
-            control_plane.completed_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            completed_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
             times::short(control_plane.duration)
         );
     }

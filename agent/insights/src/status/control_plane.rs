@@ -70,9 +70,10 @@ pub struct ControlPlane {
     pub operators: OperatorCounts,
     /// Those that are being updated.
     pub updating: Vec<UpdatingOperator>,
-    /// When it was completed, or the moment this is about.
-    pub completed_at: Timestamp,
-    /// How long it took until then; whole minutes if that are more than ten.
+    /// When it was completed, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// How long it took until then, or has taken; whole minutes if that are more than ten.
     #[serde(serialize_with = "times::serialize")]
     pub duration: SignedDuration,
     /// How much longer; negative if it should be done already, zero if it is.
@@ -117,7 +118,7 @@ pub fn assess(
         completion_percent: counts.share_updated() * 100.0,
         operators: counts,
         updating,
-        completed_at: course.until,
+        completed_at: counts.are_updated().then_some(course.until),
         duration: times::round_by_length(course.updating_for),
         remaining,
         estimated_duration: times::truncate(course.updating_for.saturating_add(remaining), times::MINUTE),

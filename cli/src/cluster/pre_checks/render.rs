@@ -130,7 +130,14 @@ fn subject(scope: &Scope) -> String {
     let pools = pools.map(|pool| named(&pool.kind, pool.namespace.as_deref(), &pool.name));
     let resources = scope.resources.iter().filter(|one| !is_cause(one));
     let resources = resources.map(|one| named(&one.kind, one.namespace.as_deref(), &one.name));
-    one_line(&pools.chain(resources).collect::<Vec<_>>().join(", "))
+    // A pool is a scope of its own, and may be a resource as well.
+    let mut all: Vec<String> = pools.collect();
+    resources.for_each(|one| {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    });
+    one_line(&all.join(", "))
 }
 
 fn accepted(acceptance: &CheckedAcceptance) -> String {

@@ -127,9 +127,10 @@ export interface Finding {
   unconfirmed?: number;
 }
 
-export interface CompletedPoint {
+export interface EndedPoint {
   at: number;
-  complete: number;
+  /** Complete or failed. */
+  ended: number;
 }
 
 /** When a cluster may be started: the next times, and why it is frozen now. */
@@ -142,8 +143,8 @@ export interface UpgradeDetail extends Upgrade {
   conditions: Condition[];
   canaries: { name: string; state: string; reason: string; message: string }[];
   soakUntil?: number;
-  /** How many clusters were complete when, up to now. */
-  completed: CompletedPoint[];
+  /** How many clusters had ended when, up to now. */
+  ended: EndedPoint[];
   inFlight: InFlight[];
   failures: { reason: string; message: string; clusters: string[] }[];
   /** Which clusters have failed, in short. */

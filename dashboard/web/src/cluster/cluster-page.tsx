@@ -148,7 +148,7 @@ const HALTS = new Set(['Paused', 'CanaryFailed', 'NoCanaryMatched', 'FailureBudg
 
 /** What is to be said beside its schedules. */
 function whenItMayStart({ upgrades }: ClusterDetail, isHeld: (key: string) => boolean): string | undefined {
-  if (upgrades.length === 0) return 'no upgrade selects it';
+  if (upgrades.length === 0) return 'no upgrade has it';
   if (upgrades.every((one) => isHeld(one.key))) return 'not before an upgrade that selects it goes on: each is paused or halted';
   return upgrades.some((one) => one.schedule) ? undefined : 'no start window and no freeze holds it back';
 }

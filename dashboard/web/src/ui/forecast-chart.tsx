@@ -1,9 +1,9 @@
-// How many clusters are complete when: up to now as it was, then the band in which eight of ten runs are, and the run in the middle.
+// How many clusters have ended when: up to now as it was, then the band in which eight of ten runs are, and the run in the middle.
 
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { CompletedPoint, CurvePoint, Forecast } from '../api/types';
+import type { EndedPoint, CurvePoint, Forecast } from '../api/types';
 import { useTheme } from './theme';
 
 const HEIGHT = 240;
@@ -12,32 +12,32 @@ const WHOLE = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((step) => step
 
 interface Shown {
   forecasts: Forecast[];
-  completed: CompletedPoint[];
+  ended: EndedPoint[];
   now: number;
   total?: number | undefined;
 }
 
-export default function ForecastChart({ forecasts, completed, now, total }: Shown) {
+export default function ForecastChart({ forecasts, ended, now, total }: Shown) {
   const box = useRef<HTMLDivElement>(null);
   const { dark } = useTheme();
   const curves = forecasts.map((forecast) => forecast.curve ?? []);
   const minute = Math.floor(now / 60);
   useEffect(() => {
     const element = box.current as HTMLElement;
-    const plot = new uPlot(options(element, forecasts, now, total), data(curves, completed, now) as uPlot.AlignedData, element);
+    const plot = new uPlot(options(element, forecasts, now, total), data(curves, ended, now) as uPlot.AlignedData, element);
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
     return () => {
       observer.disconnect();
       plot.destroy();
     };
-  }, [forecasts[0], forecasts[1], completed, total, dark, minute]);
+  }, [forecasts[0], forecasts[1], ended, total, dark, minute]);
   return (
     <figure class="chart">
-      <div ref={box} role="img" aria-label="Completed clusters over time: the text says the same in figures." />
+      <div ref={box} role="img" aria-label="Ended clusters over time: the text says the same in figures." />
       <figcaption>
-        Completed clusters over time
-        {forecasts.length > 1 ? ':' : `: ${completed.length > 0 ? 'up to now as it was, then ' : ''}the middle run, and the band of eight of ten runs.`}
+        Clusters that have ended, complete or failed, over time
+        {forecasts.length > 1 ? ':' : `: ${ended.length > 0 ? 'up to now as it was, then ' : ''}the middle run, and the band of eight of ten runs.`}
         {forecasts.length > 1 &&
           forecasts.map((_, i) => (
             <span key={i} class="chart-key">
@@ -51,12 +51,12 @@ export default function ForecastChart({ forecasts, completed, now, total }: Show
 }
 
 /** All curves at all of their moments; between its points a curve is a line, which uPlot draws over the gaps. */
-function data(curves: CurvePoint[][], completed: CompletedPoint[], now: number): (number | null)[][] {
-  // What is complete stays so until now.
-  const last = completed.at(-1);
-  const past = last && last.at < now ? [...completed, { at: Math.floor(now), complete: last.complete }] : completed;
+function data(curves: CurvePoint[][], ended: EndedPoint[], now: number): (number | null)[][] {
+  // What has ended stays so until now.
+  const last = ended.at(-1);
+  const past = last && last.at < now ? [...ended, { at: Math.floor(now), ended: last.ended }] : ended;
   const times = [...new Set([...past, ...curves.flat()].map((point) => point.at))].sort((a, b) => a - b);
-  const count = new Map(past.map((point) => [point.at, point.complete]));
+  const count = new Map(past.map((point) => [point.at, point.ended]));
   const series = curves.flatMap((curve) => {
     const at = new Map(curve.map((point) => [point.at, point]));
     return (['p10', 'p50', 'p90'] as const).map((key) => times.map((time) => at.get(time)?.[key] ?? null));
@@ -76,7 +76,7 @@ function options(element: HTMLElement, forecasts: Forecast[], now: number, total
     series.push(edge, { stroke: line, width: 2, points: { show: false }, spanGaps: true, label: 'p50' }, edge);
     bands.push({ series: [i * 3 + 3, i * 3 + 1], fill: color(`--chart-band-${i}`) }, { series: [i * 3 + 1, i * 3 + 3], fill: color(`--chart-band-${i}`) });
   });
-  series.push({ stroke: color('--chart-past'), width: 2, points: { show: false }, spanGaps: true, label: 'complete', paths: uPlot.paths.stepped?.({ align: 1 }) });
+  series.push({ stroke: color('--chart-past'), width: 2, points: { show: false }, spanGaps: true, label: 'ended', paths: uPlot.paths.stepped?.({ align: 1 }) });
   return {
     width: element.clientWidth || 600,
     height: HEIGHT,

@@ -5,7 +5,7 @@ import type { Upgrade, UpgradeDetail } from '../api/types';
 import { hasEnded } from '../fleet/upgrade-order';
 import { showDialog } from '../ui/dialog-host';
 import { Button, Target, Text } from '../ui/parts';
-import { useStatus } from '../ui/use-app';
+import { useFleet, useStatus } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
 import { UpgradeDialog } from './upgrade-dialog';
 
@@ -37,31 +37,58 @@ function meant({ uid, generation }: Upgrade): Meant {
   return { uid, generation };
 }
 
-function askPause(upgrade: Upgrade, onDone: () => void): void {
-  const { inFlight, notStarted } = upgrade.counts;
+/** How it stands with an upgrade, while somebody reads on. */
+function useCounts(upgrade: Upgrade): Upgrade['counts'] {
+  const { fleet } = useStatus();
+  useFleet();
+  return (fleet.upgrades.get(upgrade.key) ?? upgrade).counts;
+}
+
+function WhoWaits({ upgrade }: { upgrade: Upgrade }) {
+  const { inFlight, notStarted } = useCounts(upgrade);
   const running =
     inFlight === 0
       ? 'No cluster is in flight now.'
       : `${clusters(inFlight)} in flight ${inFlight === 1 ? 'continues to its' : 'continue to their'} end: a running upgrade cannot be paused.`;
+  return (
+    <p>
+      {running} {clusters(notStarted)} will wait.
+    </p>
+  );
+}
+
+function WhoWaited({ upgrade }: { upgrade: Upgrade }) {
+  const { notStarted } = useCounts(upgrade);
+  return (
+    <>
+      {clusters(notStarted)} {notStarted === 1 ? 'waits' : 'wait'}
+    </>
+  );
+}
+
+/** When what starts over does so. */
+function Turn({ upgrade, several }: { upgrade: string; several?: boolean }) {
+  const { fleet } = useStatus();
+  useFleet();
+  return <>{fleet.upgrades.get(upgrade)?.paused ? 'once the upgrade is resumed: it is paused' : several ? 'when it is their turn' : 'when it is its turn'}</>;
+}
+
+function askPause(upgrade: Upgrade, onDone: () => void): void {
   showDialog((close) => (
     <UpgradeDialog upgrade={upgrade.key} title="Pause this upgrade?" action="Pause" send={() => api.pause(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
       <p>
         No other cluster of <Text of={upgrade.key} limit={127} /> starts until it is resumed.
       </p>
-      <p>
-        {running} {clusters(notStarted)} will wait.
-      </p>
+      <WhoWaits upgrade={upgrade} />
     </UpgradeDialog>
   ));
 }
 
 function askResume(upgrade: Upgrade, onDone: () => void): void {
-  const { notStarted } = upgrade.counts;
   showDialog((close) => (
     <UpgradeDialog upgrade={upgrade.key} title="Resume this upgrade?" action="Resume" send={() => api.resume(upgrade.key, meant(upgrade))} onClose={close} onDone={onDone}>
       <p>
-        Clusters of <Text of={upgrade.key} limit={127} /> start again to <Target of={upgrade.target} />, as its strategy allows: {clusters(notStarted)}{' '}
-        {notStarted === 1 ? 'waits' : 'wait'}.
+        Clusters of <Text of={upgrade.key} limit={127} /> start again to <Target of={upgrade.target} />, as its strategy allows: <WhoWaited upgrade={upgrade} />.
       </p>
     </UpgradeDialog>
   ));
@@ -72,7 +99,7 @@ function askRetry(upgrade: Upgrade, failed: { count: number; set: string }, onDo
   showDialog((close) => (
     <UpgradeDialog upgrade={upgrade.key} title={`Retry ${clusters(failed.count)}?`} action="Retry" send={send} onClose={close} onDone={onDone}>
       <p>
-        All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, with the first stage, when it is their turn. Have their causes
+        All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, with the first stage, <Turn upgrade={upgrade.key} several />. Have their causes
         been fixed? Else they fail again.
       </p>
     </UpgradeDialog>
@@ -89,7 +116,7 @@ export function RetryButton(props: { upgrade: string; cluster: string; disabled:
     showDialog((close) => (
       <UpgradeDialog upgrade={upgrade} title="Retry this cluster?" action="Retry" send={send} onClose={close} onDone={onDone}>
         <p>
-          <Text of={cluster} limit={253} /> starts over with the first stage, when it is its turn.
+          <Text of={cluster} limit={253} /> starts over with the first stage, <Turn upgrade={upgrade} />.
         </p>
       </UpgradeDialog>
     ));

@@ -2,7 +2,7 @@
 
 import { lazy, Suspense } from '../ui/lazy';
 import { api } from '../api/client';
-import type { Band, CompletedPoint, Forecast, Upgrade } from '../api/types';
+import type { Band, EndedPoint, Forecast, Upgrade } from '../api/types';
 import { NotCurrent } from '../ui/not-current';
 import { Alert, Names, Reason, Spinner, Text } from '../ui/parts';
 import { useApp, useLoaded } from '../ui/use-app';
@@ -11,7 +11,7 @@ import { momentAndDistance } from '../words/time';
 
 const Chart = lazy(() => import('../ui/forecast-chart'));
 
-export function ForecastSection({ upgrade, completed, now }: { upgrade: Upgrade; completed: CompletedPoint[]; now: number }) {
+export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; ended: EndedPoint[]; now: number }) {
   // A forecast takes the server a second: it is asked for anew when clusters have ended, but not more often than every 30 seconds (of
   // the hub). Once the upgrade is paused or halts, an older one is no longer true.
   const { counts } = upgrade;
@@ -29,20 +29,20 @@ export function ForecastSection({ upgrade, completed, now }: { upgrade: Upgrade;
   return (
     <>
       {forecast.error !== undefined && <NotCurrent loaded={forecast} />}
-      <ForecastView forecasts={[forecast.value]} completed={completed} now={now} total={counts.selected} />
+      <ForecastView forecasts={[forecast.value]} ended={ended} now={now} total={counts.selected} />
     </>
   );
 }
 
 interface Shown {
   forecasts: Forecast[];
-  completed?: CompletedPoint[];
+  ended?: EndedPoint[];
   now: number;
   total?: number;
   facts?: boolean;
 }
 
-export function ForecastView({ forecasts, completed = [], now, total, facts = true }: Shown) {
+export function ForecastView({ forecasts, ended = [], now, total, facts = true }: Shown) {
   const [first] = forecasts;
   if (!first) return null;
   return (
@@ -51,7 +51,7 @@ export function ForecastView({ forecasts, completed = [], now, total, facts = tr
       {facts && !first.p50 && <p>Fewer than half of the runs that were simulated end.</p>}
       {forecasts.some((forecast) => forecast.curve?.length) && (
         <Suspense fallback={<Spinner label="Loading the chart…" />}>
-          <Chart forecasts={forecasts} completed={completed} now={now} total={total} />
+          <Chart forecasts={forecasts} ended={ended} now={now} total={total} />
         </Suspense>
       )}
       {facts && <ForecastFacts forecast={first} />}

@@ -152,7 +152,7 @@ function Details({ detail, upgrade, upgradeKey, current }: { detail: Loaded<Upgr
         </Alert>
       )}
       <Section title="When it ends" wide>
-        <ForecastSection upgrade={upgrade ?? value} completed={value.completed} now={now} />
+        <ForecastSection upgrade={upgrade ?? value} ended={value.ended} now={now} />
       </Section>
       <Section title="What holds it back" note={value.waits.length || halt ? undefined : 'nothing'}>
         {halt && (

@@ -43,8 +43,8 @@ export function spoken(row: ClusterRow, now: number): string {
 }
 
 function what(row: ClusterRow): string {
-  if (row.state === '') return row.available ? 'no upgrade selects it' : 'no upgrade selects it; not available';
   const message = printable(row.message).replace(/\.$/, '');
+  if (row.state === '') return [message || 'no upgrade has it', !row.available && 'not available'].filter(Boolean).join('; ');
   return message || row.reason || row.state;
 }
 

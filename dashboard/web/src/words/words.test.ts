@@ -78,7 +78,9 @@ describe('the sentence', () => {
   it('says when the window opens', () => expect(sentence(row({ windowOpens: NOW + 3600 }), NOW).when).toContain('may start at 13:00'));
   it('has what the server says is to be done', () => expect(sentence(row({ todo: 'retry it' }), NOW).todo).toBe('retry it'));
   it('has the reason where there is no message', () => expect(sentence(row({ message: '' }), NOW).what).toBe('WaitingForSlot'));
-  it('speaks of clusters without an upgrade', () => expect(sentence(row({ state: '', since: 0 }), NOW)).toMatchObject({ what: 'no upgrade selects it', when: '' }));
+  it('speaks of clusters without an upgrade', () => expect(sentence(row({ state: '', message: '', since: 0 }), NOW)).toMatchObject({ what: 'no upgrade has it', when: '' }));
+  it('says what was left of a cluster that no upgrade has', () =>
+    expect(sentence(row({ state: '', message: 'upgrade a/b has left it', since: 0, available: 0 }), NOW)).toMatchObject({ what: 'upgrade a/b has left it; not available' }));
 });
 
 describe('links to the docs', () => {

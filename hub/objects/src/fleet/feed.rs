@@ -350,6 +350,11 @@ impl Fleet {
         self.clusters.get(name)?.facts.as_ref()
     }
 
+    /// What the records say last of a cluster, whichever upgrade it was.
+    pub fn last_attempt(&self, name: &ClusterName) -> Option<&RecordedEntry> {
+        Some(self.clusters.get(name)?.entries.last()?)
+    }
+
     /// Another number after each change of a ManagedCluster, also of one that no upgrade concerns.
     pub fn cluster_changes(&self) -> u64 {
         self.cluster_changes

@@ -55,7 +55,10 @@ fn a_completed_update_took_until_it_was_completed() {
         .update
         .unwrap();
     assert_eq!(found.control_plane.duration, SignedDuration::from_mins(20));
-    assert_eq!(found.control_plane.completed_at.to_string(), minutes_ago(10));
+    assert_eq!(
+        found.control_plane.completed_at.unwrap().to_string(),
+        minutes_ago(10)
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Whether an answer lets a cluster start, and whether it is of now.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -142,17 +143,21 @@ fn held_unless(is_clear: bool, open: &[&Finding], count: usize, left_out: usize)
     }
 }
 
+/// A headline, with a mark where it is cut.
+fn shortened(summary: &str) -> Cow<'_, str> {
+    if summary.len() <= SUMMARY {
+        return summary.into();
+    }
+    let begin = bounded(summary, SUMMARY - "…".len());
+    format!("{}…", begin.trim_end()).into()
+}
+
 /// Findings that hold a cluster, in words: the first of them, how many there are, and how many acceptances are too many to count.
 fn held_by(open: &[&Finding], count: usize, left_out: usize) -> Reason {
     let mut words = String::new();
     for found in open.iter().take(NAMED_FINDINGS) {
         let separator = if words.is_empty() { "" } else { "; " };
-        let _ = write!(
-            words,
-            "{separator}{}: {}",
-            found.level,
-            bounded(&found.summary, SUMMARY)
-        );
+        let _ = write!(words, "{separator}{}: {}", found.level, shortened(&found.summary));
         if let Some(why) = found.acceptance.why_ended() {
             let _ = write!(words, " ({why})");
         }

@@ -1,50 +1,49 @@
 //! How an upgrade has come along up to now.
 
 use drydock_objects::ClusterDetails;
-use drydock_rollout::ClusterState;
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// How many points a curve of what is complete has at most, beside its first and last one.
+/// How many points a curve of what has ended has at most, beside its first and last one.
 const MOST_POINTS: usize = 200;
 
-/// How many clusters were complete at a moment.
+/// How many clusters had ended at a moment, complete or failed: as a forecast counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct CompletedPoint {
+pub(crate) struct EndedPoint {
     at: i64,
-    complete: usize,
+    ended: usize,
 }
 
-/// How many clusters were complete when, since the rollout began. What was complete before it, or was never started, counts from its begin.
-pub(crate) fn completed(clusters: &[ClusterDetails], since: Option<Timestamp>) -> Vec<CompletedPoint> {
+/// How many clusters had ended when, since the rollout began. What had ended before it, or was never started, counts from its begin.
+pub(crate) fn ended(clusters: &[ClusterDetails], since: Option<Timestamp>) -> Vec<EndedPoint> {
     let Some(since) = since else {
         return Vec::new();
     };
-    let complete = clusters
-        .iter()
-        .filter(|cluster| cluster.state == ClusterState::Complete);
-    let mut ends: Vec<Timestamp> = complete
+    let ended = clusters.iter().filter(|cluster| cluster.state.finished());
+    let mut ends: Vec<Timestamp> = ended
         .map(|cluster| cluster.ended_at.unwrap_or(since).max(since))
         .collect();
     ends.sort_unstable();
     let before = ends.partition_point(|end| *end <= since);
-    let begin = CompletedPoint {
+    let begin = EndedPoint {
         at: since.as_second(),
-        complete: before,
+        ended: before,
     };
     let after = ends.iter().enumerate().skip(before);
     let step = (ends.len() - before).div_ceil(MOST_POINTS).max(1);
     let last = ends.len().saturating_sub(1);
     let points = after.filter(|(index, _)| (index - before + 1) % step == 0 || *index == last);
-    let points = points.map(|(index, end)| CompletedPoint {
+    let points = points.map(|(index, end)| EndedPoint {
         at: end.as_second(),
-        complete: index + 1,
+        ended: index + 1,
     });
     std::iter::once(begin).chain(points).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use drydock_rollout::ClusterState;
+
     use super::*;
 
     fn cluster(state: ClusterState, ended: Option<i64>) -> ClusterDetails {
@@ -66,12 +65,12 @@ mod tests {
     }
 
     fn points(clusters: &[ClusterDetails]) -> Vec<(i64, usize)> {
-        let points = completed(clusters, Timestamp::from_second(100).ok());
-        points.iter().map(|point| (point.at, point.complete)).collect()
+        let points = ended(clusters, Timestamp::from_second(100).ok());
+        points.iter().map(|point| (point.at, point.ended)).collect()
     }
 
     #[test]
-    fn what_was_complete_before_counts_from_the_begin() {
+    fn what_had_ended_before_counts_from_the_begin() {
         use ClusterState::{Complete, Failed, NotStarted};
         let clusters = [
             cluster(Complete, Some(300)),
@@ -81,9 +80,9 @@ mod tests {
             cluster(NotStarted, None),
             cluster(Complete, Some(200)),
         ];
-        assert_eq!(points(&clusters), [(100, 2), (200, 3), (300, 4)]);
+        assert_eq!(points(&clusters), [(100, 2), (150, 3), (200, 4), (300, 5)]);
         assert_eq!(points(&[]), [(100, 0)]);
-        assert!(completed(&clusters, None).is_empty());
+        assert!(ended(&clusters, None).is_empty());
     }
 
     #[test]
