@@ -1,6 +1,6 @@
 //! When clusters start and end: each by itself, and folded into waves; and clusters that do not start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_forecast::{ClusterForecast, Forecast};
 use drydock_rollout::{ForecastInput, Position, Reason};
@@ -103,9 +103,10 @@ fn state(position: &Position) -> &'static str {
     }
 }
 
-/// Clusters that do not start, by why; those whose windows are too short also by how long they take, and how long their windows are.
+/// Clusters that do not start, by why, in the words of the first where others have other words; those whose windows are too short also by how long they take, and how long their windows are.
 pub fn blocked(forecast_input: &ForecastInput) -> Vec<BlockedGroup> {
     let mut groups: BTreeMap<(&str, Option<String>), BlockedGroup> = BTreeMap::new();
+    let mut differing: BTreeSet<&str> = BTreeSet::new();
     for cluster in &forecast_input.clusters {
         let Position::Blocked(reason) = &cluster.position else {
             continue;
@@ -118,9 +119,21 @@ pub fn blocked(forecast_input: &ForecastInput) -> Vec<BlockedGroup> {
                 message: reason.to_string(),
                 clusters: Vec::new(),
             });
+        if !group.clusters.is_empty() && group.message != reason.to_string() {
+            differing.insert(reason.as_str());
+        }
         group.clusters.push(cluster.name.to_string());
     }
     let mut groups: Vec<BlockedGroup> = groups.into_values().collect();
+    for group in &mut groups {
+        if let Some(first) = group
+            .clusters
+            .first()
+            .filter(|_| differing.contains(&*group.reason))
+        {
+            group.message = format!("{first}: {} (of others something else)", group.message);
+        }
+    }
     groups.sort_by_key(|group| std::cmp::Reverse(group.clusters.len()));
     groups
 }

@@ -25,7 +25,8 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
             "see what the action's Job waits for on the cluster, or give the action a longer timeout"
         }
         Some(FailureReason::InvalidTarget) => {
-            "check that the cluster's channel offers the release (oc adm upgrade), or correct spec.clusterVersion"
+            "check that the cluster's channel offers the release (oc adm upgrade), or correct spec.clusterVersion; a release that is not \
+             recommended needs its image, or the agent"
         }
         Some(FailureReason::AgentFailed) => {
             "read the conditions of the UpgradeConfig on the cluster, fix what they name"

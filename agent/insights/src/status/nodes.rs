@@ -51,6 +51,8 @@ pub struct Target<'a> {
     pub version: Option<&'a str>,
     /// By which release MachineConfigs were rendered; nothing if that could not be read, so that only their names tell.
     pub configs: Option<&'a ConfigVersions>,
+    /// Whether the operator of pools has come to that release: before, the configurations that it asks for are those of the release before.
+    pub has_pools_operator: bool,
     /// Whether only the architecture changes, so that versions do not tell.
     pub is_multi_arch_migration: bool,
     /// The moment that is looked at.
@@ -129,8 +131,8 @@ impl Progress {
         let Some(configs) = target.configs else {
             return Self {
                 version: None,
-                is_updated: has_desired && is_latest,
-                is_updating: !has_desired && is_latest,
+                is_updated: target.has_pools_operator && has_desired && is_latest,
+                is_updating: target.has_pools_operator && !has_desired && is_latest,
             };
         };
         let current_version = configs.of(current);

@@ -164,7 +164,7 @@ fn is_platform(operator: &ClusterOperator) -> bool {
 
 /// Whether an operator has the new version. A change of the architecture keeps the version, so the operator of nodes must also run the image
 /// of its Deployment, if it says which one it runs; without a Deployment it does not. If that could not be read, the version decides.
-fn is_updated(
+pub(super) fn is_updated(
     operator: &ClusterOperator,
     name: &str,
     target: &str,

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::history::is_multi_arch_migration;
 use super::node_state::NodePhase;
 use super::nodes::{self, NodeStatus, Target};
+use super::operators::{self, MACHINE_CONFIG};
 use super::{MASTER, WORKER};
 use crate::estimate::{PoolEstimate, max_unavailable, remaining_of_pool};
 use crate::facts::ClusterFacts;
@@ -135,6 +136,7 @@ pub fn assess(
             .first()
             .map(|present| present.version.as_deref().unwrap_or_default()),
         configs: facts.configs.as_ref().ok(),
+        has_pools_operator: has_pools_operator(facts, status),
         is_multi_arch_migration: is_multi_arch_migration(&status.history) && is_progressing,
         now,
     };
@@ -179,6 +181,24 @@ pub fn sort_into_pools<'a>(
         }
     }
     by_pool
+}
+
+/// Whether the machine config operator runs the release of the present update, if it is known.
+fn has_pools_operator(facts: &ClusterFacts, status: &ClusterVersionStatus) -> bool {
+    let operators = facts.operators.iter().flatten();
+    let mut pools = operators.filter(|operator| operator.name_any() == MACHINE_CONFIG);
+    let present = status
+        .history
+        .first()
+        .and_then(|present| present.version.as_deref());
+    pools.all(|operator| {
+        operators::is_updated(
+            operator,
+            MACHINE_CONFIG,
+            present.unwrap_or_default(),
+            &facts.operator_image,
+        )
+    })
 }
 
 fn assess_pool(pool: &MachineConfigPool, nodes: &[&Node], target: Target<'_>) -> (PoolStatus, Vec<Insight>) {

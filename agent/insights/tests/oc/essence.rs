@@ -145,3 +145,22 @@ fn a_cluster_that_must_be_acknowledged_first_has_a_risk_of_the_next_minor_versio
             .contains("\nAnd 43 older 4.12 updates you can see with")
     );
 }
+
+/// MachineConfigs are left out of many dumps: pools say what nodes should run, once their operator has come to the release.
+#[test]
+fn without_machine_configs_nodes_are_compared_with_their_pools() {
+    for (case, expected) in [
+        ("not-upgrading", "The cluster is not updating."),
+        ("4.15.0-ec2-early", "worker        Pending      0% (0/3)"),
+    ] {
+        let Some(report) = status(&format!("openshift/{case}"), Method::Oc) else {
+            return;
+        };
+        assert!(report.notes[0].starts_with("the machine configs could not be read"));
+        let lines = printed_lines(&format!("openshift/{case}"), Details::None);
+        assert!(
+            lines.iter().any(|line| line.starts_with(expected)),
+            "{case}: {lines:#?}"
+        );
+    }
+}

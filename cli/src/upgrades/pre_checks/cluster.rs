@@ -48,7 +48,13 @@ impl OneFinding {
     /// Who has accepted it, why and until when; or why that counts no more.
     fn acceptance(&self) -> String {
         let Some(user) = &self.accepted_by else {
-            return self.why_ended.unwrap_or_default().to_owned();
+            return match self.why_ended {
+                Some(why) => why.to_owned(),
+                None if self.is_accepted() => {
+                    "on the cluster itself: kubectl drydock cluster pre-checks says by whom".to_owned()
+                }
+                None => String::new(),
+            };
         };
         let reason = self.accepted_reason.as_deref().unwrap_or_default();
         let until = self.accepted_until.map(|until| format!(", until {until}"));
@@ -150,7 +156,9 @@ impl ClusterView {
         let said = self.said();
         let mut text = format!("{}: {said}\n", table::printable(&self.cluster));
         if self.answered_by == Some("ClusterVersion") && self.message.is_none() {
-            text.push_str("Without drydock-agent only ClusterVersion is read.\n");
+            text.push_str(
+                "Only ClusterVersion was read: no drydock-agent is there, or the target is an image alone.\n",
+            );
         }
         for (title, is_accepted) in [("Not accepted", false), ("Accepted", true)] {
             let mut of_group = self

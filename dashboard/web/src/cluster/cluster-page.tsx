@@ -124,7 +124,7 @@ function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Sch
         </p>
       )}
       <p>
-        <UpgradeLink of={upgrade} /> may start it{schedule.spans.length === 0 ? ' at no time that is known.' : ':'}
+        <UpgradeLink of={upgrade} /> may start it, as far as windows and freezes are concerned{schedule.spans.length === 0 ? ', at no time that is known.' : ':'}
       </p>
       <ul class="facts">
         {schedule.spans.map((span) => (
@@ -150,7 +150,9 @@ const HALTS = new Set(['Paused', 'CanaryFailed', 'NoCanaryMatched', 'FailureBudg
 function whenItMayStart({ upgrades }: ClusterDetail, isHeld: (key: string) => boolean): string | undefined {
   if (upgrades.length === 0) return 'no upgrade has it';
   if (upgrades.every((one) => isHeld(one.key))) return 'not before an upgrade that selects it goes on: each is paused or halted';
-  return upgrades.some((one) => one.schedule) ? undefined : 'no start window and no freeze holds it back';
+  const waiting = upgrades.filter((one) => one.state === 'NotStarted');
+  if (waiting.length === 0) return 'it waits for no start';
+  return waiting.some((one) => one.schedule) ? undefined : 'no start window and no freeze holds it back';
 }
 
 function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
@@ -181,7 +183,7 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
         )}
       </Section>
       <Section title="Schedule" note={whenItMayStart(detail, (key) => isHeld(app.fleet.upgrades.get(key)))}>
-        {detail.upgrades.map((one) => one.schedule && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
+        {detail.upgrades.map((one) => one.schedule && one.state === 'NotStarted' && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
       </Section>
       <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>
         <ul class="facts">

@@ -73,6 +73,19 @@ function Turn({ upgrade, several }: { upgrade: string; several?: boolean }) {
   return <>{fleet.upgrades.get(upgrade)?.paused ? 'once the upgrade is resumed: it is paused' : several ? 'when it is their turn' : 'when it is its turn'}</>;
 }
 
+/** A retry can end a halt: others may start by that before what is retried. */
+function WhoElse({ upgrade }: { upgrade: string }) {
+  const { fleet } = useStatus();
+  useFleet();
+  const reason = fleet.upgrades.get(upgrade)?.halt?.reason ?? '';
+  if (reason !== 'CanaryFailed' && reason !== 'FailureBudgetSpent') return null;
+  return (
+    <p>
+      The upgrade is halted ({reason}), which this may end: then clusters that have not been tried start as well, and may come first.
+    </p>
+  );
+}
+
 function askPause(upgrade: Upgrade, onDone: () => void): void {
   showDialog((close) => (
     <UpgradeDialog upgrade={upgrade.key} title="Pause this upgrade?" action="Pause" send={() => api.pause(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
@@ -102,6 +115,7 @@ function askRetry(upgrade: Upgrade, failed: { count: number; set: string }, onDo
         All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, with the first stage, <Turn upgrade={upgrade.key} several />. Have their causes
         been fixed? Else they fail again.
       </p>
+      <WhoElse upgrade={upgrade.key} />
     </UpgradeDialog>
   ));
 }
@@ -118,6 +132,7 @@ export function RetryButton(props: { upgrade: string; cluster: string; disabled:
         <p>
           <Text of={cluster} limit={253} /> starts over with the first stage, <Turn upgrade={upgrade} />.
         </p>
+        <WhoElse upgrade={upgrade} />
       </UpgradeDialog>
     ));
   };

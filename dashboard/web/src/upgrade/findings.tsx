@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { api } from '../api/client';
 import type { Finding, UpgradeDetail } from '../api/types';
 import { showDialog } from '../ui/dialog-host';
-import { Button, Label, LevelLabel, LongText, Names, Text } from '../ui/parts';
+import { Alert, Button, Label, LevelLabel, LongText, Names, Text } from '../ui/parts';
 import { useApp } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
 import { momentAndDistance } from '../words/time';
@@ -124,6 +124,9 @@ function AcceptDialog({ finding, group, upgrade, target, mode, onClose, onDone }
         <LevelLabel level={finding.level} /> <LongText of={finding.message} />
       </p>
       <Effect mode={mode} upgrade={upgrade} holds={sum(group, (one) => one.holds ?? one.clusters)} />
+      {finding.uid === 'image-required' && (
+        <Alert kind="warning" title="The release would be requested by its version nevertheless, and refused (InvalidTarget): give its image instead, or let the agent request it." />
+      )}
       <p>
         It is accepted under your name on {reporters(sum(group, (one) => one.clusters))} as reported now; where it becomes worse, or another cluster finds it
         later, it has to be accepted again.

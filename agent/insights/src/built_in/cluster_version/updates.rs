@@ -157,6 +157,7 @@ fn risks(update: &ConditionalUpdate, target: &str, evaluated: &BTreeMap<String, 
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             Draft {
                 description: parts.join("\n"),
+                verify: VERIFY_OFFERED.to_owned(),
                 reference: Some(url.to_owned()),
                 resources,
                 ..draft("update-risk", level, ImpactType::Unknown, summary, action)
@@ -167,6 +168,7 @@ fn risks(update: &ConditionalUpdate, target: &str, evaluated: &BTreeMap<String, 
         let summary = format!("{target} is not recommended");
         return vec![Draft {
             description: why,
+            verify: VERIFY_OFFERED.to_owned(),
             ..draft("not-recommended", level, ImpactType::Unknown, summary, action)
         }];
     }

@@ -69,12 +69,20 @@ pub(super) fn by_cluster_version(
         add("updates-not-retrieved", FindingLevel::Warning, summary);
     }
     // What was known before the service fell silent counts.
-    let by_image = || image.unwrap_or_default().to_owned();
+    let by_image = || short(image.unwrap_or_default());
     let release = target.map_or_else(by_image, ToString::to_string);
     findings.extend(not_recommended(status, &release));
     findings.extend(not_offered(status, &release, image, is_silent));
     findings.sort_by_key(|found| Reverse(found.level));
     findings
+}
+
+/// An image in few words: those of a digest leave no room for what is said of it.
+fn short(image: &str) -> String {
+    match image_digest(image).strip_prefix("sha256:") {
+        Some(digest) => format!("image sha256:{}…", bounded(digest, 12)),
+        None => image.to_owned(),
+    }
 }
 
 /// What the cluster runs in full: it has not arrived where an update leads that is not complete.
