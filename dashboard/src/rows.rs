@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_objects::{ClusterDetails, Fleet, hint};
 use drydock_rollout::{
-    ClusterFacts, ClusterName, ClusterPreChecks, ClusterState, Entry, FindingLevel, RecordedEntry,
+    ClusterFacts, ClusterName, ClusterPreChecks, ClusterState, Entry, FindingLevel, Halt, RecordedEntry,
     RecordedOutcome, Report, UpgradeKey, bounded,
 };
 use jiff::Timestamp;
@@ -265,7 +265,7 @@ fn row_of(
 ) -> Row {
     let halt = seen.report.halt.as_ref();
     let is_halted = halt.is_some_and(|halt| halt.as_str() == details.reason);
-    let opens_for_all = halt.filter(|_| is_halted).and_then(drydock_rollout::Halt::opens);
+    let opens_for_all = halt.filter(|_| is_halted).and_then(ends);
     Row {
         version: words.intern(details.version.as_deref().unwrap_or_default()),
         state: Some(details.state),
@@ -280,6 +280,14 @@ fn row_of(
         finding,
         labels: words.intern(""),
         todo: words.intern(&todo(key, details)),
+    }
+}
+
+/// When a halt ends at the earliest, where it does so by itself: a window opens, a freeze ends, or the canaries have soaked.
+fn ends(halt: &Halt) -> Option<Timestamp> {
+    match halt {
+        Halt::CanarySoaking { until, .. } => *until,
+        halt => halt.opens(),
     }
 }
 
@@ -306,7 +314,26 @@ pub(crate) fn todo(key: &UpgradeKey, details: &ClusterDetails) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn a_halt_that_ends_by_itself_says_when() {
+        let at = Timestamp::from_second(1_770_000_000).ok();
+        let soaking = |until| Halt::CanarySoaking {
+            until,
+            unhealthy: BTreeSet::new(),
+        };
+        for (halt, expected) in [
+            (soaking(at), at),
+            (soaking(None), None),
+            (Halt::AwaitingStartWindow { opens: at }, at),
+            (Halt::Paused, None),
+        ] {
+            assert_eq!(ends(&halt), expected, "{halt:?}");
+        }
+    }
 
     #[test]
     fn a_row_that_says_the_same_is_kept_once() {
