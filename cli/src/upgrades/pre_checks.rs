@@ -340,10 +340,7 @@ impl FleetView {
             ];
             if wide {
                 let first: Vec<&str> = finding.clusters.iter().take(NAMED).map(String::as_str).collect();
-                let named = match &finding.uid {
-                    Some(uid) => format!("{}/{uid}", finding.informer),
-                    None => finding.informer.clone(),
-                };
+                let named = named(&finding.informer, finding.uid.as_deref());
                 cells.extend([
                     Cell::new(table::printable(&named)),
                     Cell::new(table::printable(&first.join(", "))),
@@ -353,6 +350,11 @@ impl FleetView {
         }
         table::text(&shown)
     }
+}
+
+/// Who reports a finding, and as what: so it can be accepted, too.
+fn named(informer: &str, uid: Option<&str>) -> String {
+    uid.map_or_else(|| informer.to_owned(), |uid| format!("{informer}/{uid}"))
 }
 
 /// The mode in which a cluster waits for its answer.

@@ -33,7 +33,7 @@ pub struct FleetFinding {
     /// How many of its clusters it would hold: nobody has accepted it for them.
     pub holds: usize,
     /// On how many of these somebody has accepted it, and their agents have not been asked since.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub unconfirmed: usize,
     /// The clusters that have it.
     pub clusters: Vec<String>,
@@ -42,7 +42,7 @@ pub struct FleetFinding {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
-fn is_none(count: &usize) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 

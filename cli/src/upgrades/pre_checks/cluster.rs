@@ -77,8 +77,7 @@ impl OneFinding {
             self.level,
             table::printable(&self.summary)
         );
-        let uid = self.uid.iter().map(|uid| format!("/{uid}"));
-        let informer: String = std::iter::once(self.informer.clone()).chain(uid).collect();
+        let informer = super::named(&self.informer, self.uid.as_deref());
         for (name, value) in [
             ("Reported by:", informer.as_str()),
             ("Remedy:", &self.remedy),

@@ -144,12 +144,12 @@ function isHeld(upgrade: Upgrade | undefined): boolean {
 }
 
 /** Halts that do not end by themselves. */
-const HALTS = new Set(['Paused', 'CanaryFailed', 'NoCanaryMatched', 'FailureBudgetSpent', 'InvalidSpec']);
+const HALTS = new Set(['CanaryFailed', 'NoCanaryMatched', 'FailureBudgetSpent', 'InvalidSpec']);
 
 /** What is to be said beside its schedules. */
-function whenItMayStart({ upgrades }: ClusterDetail, isHeld: (key: string) => boolean): string | undefined {
+function whenItMayStart({ upgrades }: ClusterDetail, known: Map<string, Upgrade>): string | undefined {
   if (upgrades.length === 0) return 'no upgrade has it';
-  if (upgrades.every((one) => isHeld(one.key))) return 'not before an upgrade that selects it goes on: each is paused or halted';
+  if (upgrades.every((one) => isHeld(known.get(one.key)))) return 'not before an upgrade that selects it goes on: each is paused or halted';
   const waiting = upgrades.filter((one) => one.state === 'NotStarted');
   if (waiting.length === 0) return 'it waits for no start';
   return waiting.some((one) => one.schedule) ? undefined : 'no start window and no freeze holds it back';
@@ -182,7 +182,7 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
           />
         )}
       </Section>
-      <Section title="Schedule" note={whenItMayStart(detail, (key) => isHeld(app.fleet.upgrades.get(key)))}>
+      <Section title="Schedule" note={whenItMayStart(detail, app.fleet.upgrades)}>
         {detail.upgrades.map((one) => one.schedule && one.state === 'NotStarted' && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
       </Section>
       <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>

@@ -75,8 +75,8 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   const applied = (text: string) => ({ edition }: Done) => answered(upgrade, text, { original: text, ...(edition !== undefined && { edition }) });
   const sent = (text: string) => (is: boolean) => (is ? change({ sent: text }) : answered(upgrade, text, {}));
   const apply = (text: string, which: Which) => {
-    const plans = result.is === 'done' ? result.plans : [];
-    const known = result.is === 'done' && (which === 'second' ? result.compare : result.yaml) === text ? plans[which === 'second' ? 1 : 0] : undefined;
+    const isSecond = which === 'second';
+    const known = result.is === 'done' && (isSecond ? result.compare : result.yaml) === text ? result.plans[isSecond ? 1 : 0] : undefined;
     const opened = draft.edition === undefined ? undefined : { upgrade, edition: draft.edition };
     showDialog((close) => <ApplyDialog yaml={text} which={which} opened={opened} forecast={known} onClose={close} onSent={sent(text)} onDone={applied(text)} />);
   };

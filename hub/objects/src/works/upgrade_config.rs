@@ -112,6 +112,11 @@ fn upgrade_config(target: &Target, settings: &AgentOptions, start: Timestamp) ->
     })
 }
 
+/// Whether a condition says no more than that its step has not ended: then it names nothing that it waits for.
+fn only_goes_on(message: &str) -> bool {
+    message.ends_with(" has started") || message.ends_with(" still in progress")
+}
+
 /// What the agent and ClusterVersion say, read at `now`; nothing before they have said anything.
 pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> AgentFeedback {
     let cluster = cluster_version::read(work, now);
@@ -149,7 +154,27 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> AgentFeedback 
         desired_version: version("desiredVersion"),
         desired_image: said("desiredImage"),
         step: said("conditionType"),
-        blocked_by: said("message").filter(|_| stuck),
+        blocked_by: said("message").filter(|message| stuck && !only_goes_on(message)),
         cluster,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only_goes_on;
+
+    #[test]
+    fn a_step_that_only_goes_on_names_nothing_that_it_waits_for() {
+        for (message, expected) in [
+            ("ControlPlaneUpgraded has started", true),
+            ("WorkerNodesUpgraded still in progress", true),
+            (
+                "the MachineConfigPool worker is paused: its nodes are updated when spec.paused is false",
+                false,
+            ),
+            ("the workers do not make progress: node a is degraded", false),
+        ] {
+            assert_eq!(only_goes_on(message), expected, "{message}");
+        }
     }
 }
