@@ -158,6 +158,11 @@ async fn an_update_starts_when_its_findings_are_accepted() {
         let arguments = with(words);
         sandbox.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     };
+    // The agent keeps no plan of a release that the cluster is beyond.
+    let before = sandbox.run(&["cluster", "pre-checks", "--version", "4.1.0", "--context", "dev3"]);
+    assert_eq!(before.status.code(), Some(1), "{}", text(&before.stderr));
+    assert!(text(&before.stdout).contains("4.1.0 is not newer"));
+    assert!(text(&before.stderr).contains("no plan is kept of a release"));
     let held = run(&["pre-checks", "-o", "json"]);
     assert_eq!(held.status.code(), Some(1), "{}", text(&held.stderr));
     let report: Value = serde_json::from_slice(&held.stdout).unwrap();

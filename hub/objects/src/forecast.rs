@@ -83,11 +83,16 @@ fn at_start(
     start: &RolloutStart,
     before: Option<&ForecastStatus>,
 ) -> Option<ForecastBand> {
-    let known = before.and_then(|before| before.at_start.clone());
     let since = start.since?;
-    if has_start_forecast(before, since) {
-        return known.filter(|known| known.fingerprint.as_ref() == Some(&start.fingerprint));
+    let known = before
+        .filter(|_| has_start_forecast(before, since))
+        .and_then(|before| before.at_start.clone());
+    if let Some(known) = known
+        && known.fingerprint.as_ref() == Some(&start.fingerprint)
+    {
+        return Some(known);
     }
+    // One of something else, as before clusters turned out to be another upgrade's, is replaced while it is still the start.
     let ends = forecast
         .ends
         .filter(|_| forecast.now.duration_since(since) < START)?;

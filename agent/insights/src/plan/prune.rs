@@ -145,7 +145,7 @@ fn reason(plan: &PlanToKeep<'_>, cluster: &ReleaseFacts, now: Timestamp) -> Opti
 }
 
 /// Is a version as high as a target?
-pub(super) fn is_reached(target: &str, version: &str) -> bool {
+pub fn is_reached(target: &str, version: &str) -> bool {
     match (Version::parse(target), Version::parse(version)) {
         (Ok(target), Ok(version)) => target.cmp_precedence(&version).is_le(),
         _ => false,

@@ -62,6 +62,9 @@ pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Re
                 return Ok(pre_checks::of_plan(&plan, &objects, now()));
             }
             Found::Missing => "of the cluster's objects, since it has no plan yet",
+            Found::Reached => {
+                "of the cluster's objects, since no plan is kept of a release that the cluster runs or is beyond"
+            }
             Found::Unseen => {
                 "of the cluster's objects, since nobody looks at its UpdatePlans (does drydock-agent run, without --insights-off=plans?)"
             }
@@ -71,7 +74,7 @@ pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Re
     };
     ensure!(
         collection.acceptance.accept.is_empty(),
-        "the cluster has no UpdatePlans, which say what is accepted: install drydock-agent with its insights"
+        "nothing can be accepted: findings would be computed {of} (UpdatePlans are those of drydock-agent, with its insights)"
     );
     let facts = live::built_in_facts(server, &target).await?;
     let checks = pre_checks::of_objects(&facts, &target, now());

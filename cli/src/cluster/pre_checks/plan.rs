@@ -8,7 +8,7 @@ use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
 use drydock_insights::InformerName;
 use drydock_insights::cluster;
-use drydock_insights::plan::prune::MAX_AGE;
+use drydock_insights::plan::prune::{MAX_AGE, is_reached};
 use drydock_insights::plan::{other_request, plan_name};
 use drydock_insights::pre_checks::{Population, population};
 use drydock_insights::update_status::MAX_INFORMERS;
@@ -37,6 +37,8 @@ pub enum Found {
     Populated(Box<UpdatePlan>),
     /// There is none, and nothing may be written.
     Missing,
+    /// The agent keeps none of a release that the cluster runs, or is beyond.
+    Reached,
     /// Nobody looks at it: the kinds are installed, and no agent runs.
     Unseen,
 }
@@ -55,6 +57,9 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     let at = refreshed_at(known.as_ref(), server.now());
     let informers = enabled_informers(&server.client).await?;
     let cluster = live::cluster_version(&server.client).await?;
+    if is_new && cluster::facts(&cluster).is_ok_and(|facts| is_reached(&target, &facts.version)) {
+        return Ok(Found::Reached);
+    }
     if collection.freshness != Freshness::Refreshed {
         match known {
             Some(plan)

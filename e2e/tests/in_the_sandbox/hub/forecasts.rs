@@ -373,6 +373,29 @@ async fn a_retry_or_a_cluster_that_joins_is_another_rollout_than_the_one_that_wa
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_changes_as_a_rollout_begins_is_part_of_the_forecast_of_its_start() {
+    let light = fleet(4, &[6]).await;
+    let change = json!({"upgradeStrategy": {"maxConcurrency": 3}});
+    light
+        .upgrade("spring", with(spec_of(&["c01", "c02", "c03", "c04"]), &change))
+        .await
+        .unwrap();
+    minutes(2).await;
+    let first = forecast(&light.status("spring").await.unwrap()).at_start.unwrap();
+    // The later upgrade takes it.
+    light.upgrade("summer", spec_of(&["c04"])).await.unwrap();
+    minutes(2).await;
+    let start = forecast(&light.status("spring").await.unwrap()).at_start.unwrap();
+    assert_eq!(start.rollout_since, first.rollout_since);
+    assert_ne!(start.fingerprint, first.fingerprint);
+    light.until_complete("spring").await.unwrap();
+    minutes(2).await;
+    let (scored, _) = recorded(&light).await;
+    assert!(scored[0]["errorSeconds"].is_i64(), "{scored:?}");
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn time_that_passes_renews_a_forecast_every_ten_minutes() {
     let light = fleet(4, &[180]).await;
     light.upgrade("spring", four(4)).await.unwrap();

@@ -237,16 +237,20 @@ fn with_earlier(work: Arc<PreCheckWork>, before: Option<&PreCheckWork>) -> Arc<P
             asked.asks_agent,
         ))
     };
-    let earlier = before
-        .filter(|before| target(before).is_some() && target(before) == target(&work))
-        .and_then(|before| before.answer.any());
-    match earlier.filter(|earlier| says_less(&work, earlier)) {
-        Some(earlier) => Arc::new(PreCheckWork {
-            answer: KnownAnswer::Earlier(earlier.clone()),
-            ..(*work).clone()
-        }),
-        None => work,
-    }
+    let known = before.filter(|before| target(before).is_some() && target(before) == target(&work));
+    let answer = match known.map(|before| &before.answer) {
+        Some(KnownAnswer::Current(earlier) | KnownAnswer::Earlier(earlier)) if says_less(&work, earlier) => {
+            KnownAnswer::Earlier(earlier.clone())
+        }
+        Some(of_another @ KnownAnswer::OfAnother(_)) if work.answer == KnownAnswer::None => {
+            of_another.clone()
+        }
+        _ => return work,
+    };
+    Arc::new(PreCheckWork {
+        answer,
+        ..(*work).clone()
+    })
 }
 
 /// Whether a work says less than it did: nothing, or only what ClusterVersion says where its agent held the cluster. That a cluster knows no
@@ -254,7 +258,7 @@ fn with_earlier(work: Arc<PreCheckWork>, before: Option<&PreCheckWork>) -> Arc<P
 fn says_less(work: &PreCheckWork, earlier: &PreCheckAnswer) -> bool {
     let by_agent = matches!(earlier.source, AnswerSource::Agent { stops: true, .. });
     match &work.answer {
-        KnownAnswer::None => true,
+        KnownAnswer::None | KnownAnswer::OfAnother(_) => true,
         KnownAnswer::Earlier(now) | KnownAnswer::Current(now) => {
             by_agent && now.source == AnswerSource::ClusterVersion
         }

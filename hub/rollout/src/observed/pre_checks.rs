@@ -196,6 +196,8 @@ pub enum KnownAnswer {
     /// What it said before it was asked anew about the same target: it may hold the cluster until there is an answer, and lets nothing
     /// start.
     Earlier(PreCheckAnswer),
+    /// What the agent has found for another upgrade that asks about the same release at present: it may hold the cluster, too.
+    OfAnother(PreCheckAnswer),
     /// The answer.
     Current(PreCheckAnswer),
 }
@@ -205,14 +207,14 @@ impl KnownAnswer {
     pub fn current(&self) -> Option<&PreCheckAnswer> {
         match self {
             Self::Current(answer) => Some(answer),
-            Self::None | Self::Earlier(_) => None,
+            Self::None | Self::Earlier(_) | Self::OfAnother(_) => None,
         }
     }
 
-    /// The last answer, of whatever time.
+    /// The last answer, of whatever time, to whatever upgrade.
     pub fn any(&self) -> Option<&PreCheckAnswer> {
         match self {
-            Self::Current(answer) | Self::Earlier(answer) => Some(answer),
+            Self::Current(answer) | Self::Earlier(answer) | Self::OfAnother(answer) => Some(answer),
             Self::None => None,
         }
     }

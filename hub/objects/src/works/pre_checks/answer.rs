@@ -93,7 +93,8 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
             asks.answer = known.map_or(KnownAnswer::None, KnownAnswer::Earlier);
             asks.trouble = Some(OVER.into());
         }
-        Reply::Taken(by) => {
+        Reply::Taken { by, found } => {
+            asks.answer = found.map_or(KnownAnswer::None, KnownAnswer::OfAnother);
             asks.trouble = Some(format!("{ASKED_FOR}{by} at present").into());
             asks.is_taken = true;
         }
@@ -115,8 +116,13 @@ enum Reply {
     AnsweredBefore(PreCheckAnswer),
     /// It cannot be asked, and why.
     Refused(Arc<str>),
-    /// Another upgrade has asked the same plan since: which.
-    Taken(Arc<str>),
+    /// Another upgrade has asked the same plan since.
+    Taken {
+        /// Which.
+        by: Arc<str>,
+        /// What was found for it.
+        found: Option<PreCheckAnswer>,
+    },
     /// The agent asks nobody any more, for it has seen the update begin; with what is known to speak against it.
     Over(Option<PreCheckAnswer>),
     /// Nothing yet.
@@ -128,7 +134,7 @@ impl Reply {
     fn known(self) -> Option<PreCheckAnswer> {
         match self {
             Self::Answered(answer) | Self::AnsweredBefore(answer) => Some(answer),
-            Self::Refused(_) | Self::Taken(_) | Self::Over(_) | Self::None => None,
+            Self::Refused(_) | Self::Taken { .. } | Self::Over(_) | Self::None => None,
         }
     }
 }
@@ -187,7 +193,10 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
         None => {
             let status = read::manifest(work, GROUP, PLANS, "", &plan_name(version));
             match status.and_then(|status| taken(status, question)) {
-                Some(by) => Reply::Taken(by),
+                Some(by) => Reply::Taken {
+                    by,
+                    found: status.and_then(|status| found_for_another(status, question)),
+                },
                 // The agent asks nobody any more, and ClusterVersion does not say yet that the update has begun: what it found before holds,
                 // and so does what the cluster says.
                 None if status.is_some_and(|status| is_over(status, question)) => {
@@ -276,12 +285,31 @@ fn is_over(status: &ManifestStatus, question: &PreCheckQuestion) -> bool {
 /// What the agent says, if it is about this question, or about what this upgrade asked before it accepted something else: all values come from
 /// one read of the plan.
 fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Reply> {
-    let said = |name: &str| text(status, name);
-    let number = |name: &str| said(name)?.parse::<i64>().ok();
     let is_current = is_observed(status)?;
     // Somebody on the cluster may have asked again since.
-    let asked: Timestamp = said("asked")?.parse().ok()?;
-    let asked_for = said("askedFor").filter(|_| taken(status, question).is_none())?;
+    let asked: Timestamp = text(status, "asked")?.parse().ok()?;
+    let asked_for = text(status, "askedFor").filter(|_| taken(status, question).is_none())?;
+    let answer = answer_of_agent(status)?;
+    let is_collecting = is(status, "phase", "Collecting");
+    let is_own = *asked_for == *question.asked_for;
+    let is_anew = is_own && is_current && asked >= question.asked_at && !is_collecting;
+    Some(if is_anew {
+        Reply::Answered(answer)
+    } else {
+        Reply::AnsweredBefore(answer)
+    })
+}
+
+/// What the agent has found for another upgrade about the same release; of an image nobody says whether it is the same.
+fn found_for_another(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<PreCheckAnswer> {
+    let is_known = question.image.is_empty() && is_observed(status) == Some(true);
+    answer_of_agent(status).filter(|answer| is_known && answer.may_hold())
+}
+
+/// What the agent says, to whomever.
+fn answer_of_agent(status: &ManifestStatus) -> Option<PreCheckAnswer> {
+    let said = |name: &str| text(status, name);
+    let number = |name: &str| said(name)?.parse::<i64>().ok();
     let collected_at = said("collectedAt")?.parse().ok()?;
     // While informers are asked there is none, and what else there is is not all.
     let verdict = said("verdict")?;
@@ -291,21 +319,13 @@ fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Repl
         || findings.iter().any(|found| !found.acceptance.is_accepted());
     // A verdict that is not known holds, and so does whatever contradicts one that does not.
     let stops = is_held || !matches!(verdict.as_str(), "Go" | "Caution");
-    let answer = PreCheckAnswer {
+    Some(PreCheckAnswer {
         source: AnswerSource::Agent {
             collected_at,
             stops,
             unaccepted: unaccepted.unwrap_or_default().min(MOST_FINDINGS),
         },
         findings,
-    };
-    let is_collecting = is(status, "phase", "Collecting");
-    let is_own = *asked_for == *question.asked_for;
-    let is_anew = is_own && is_current && asked >= question.asked_at && !is_collecting;
-    Some(if is_anew {
-        Reply::Answered(answer)
-    } else {
-        Reply::AnsweredBefore(answer)
     })
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::assess::ClusterView;
 use crate::{
-    AcceptedBy, AnswerSource, Finding, FindingAcceptance, PreCheckAnswer, PreCheckWork, RiskAcceptance,
-    UpgradeMethod,
+    AcceptedBy, AnswerSource, Finding, FindingAcceptance, KnownAnswer, PreCheckAnswer, PreCheckWork,
+    RiskAcceptance, UpgradeMethod,
 };
 
 /// What a cluster has answered, as it is shown.
@@ -77,7 +77,8 @@ impl ClusterView<'_> {
         }
     }
 
-    /// An answer with what is accepted as of now. An agent judges that itself; what it cannot know yet is added.
+    /// An answer with what is accepted as of now. An agent judges that itself; what it cannot know yet is added. What it has found for another
+    /// upgrade does not hold this one, as far as that is accepted here.
     pub(super) fn judged(&self, work: &PreCheckWork, answer: &PreCheckAnswer) -> PreCheckAnswer {
         let mut answer = answer.clone();
         let risks = self.accepted_risks();
@@ -87,6 +88,18 @@ impl ClusterView<'_> {
             AnswerSource::ClusterVersion => findings.map(|found| self.by_hub(found, &risks)).collect(),
             AnswerSource::Agent { .. } => findings.map(|found| self.by_agent(work, found, &risks)).collect(),
         };
+        if let (
+            KnownAnswer::OfAnother(_),
+            AnswerSource::Agent {
+                stops, unaccepted, ..
+            },
+        ) = (&work.answer, &mut answer.source)
+        {
+            let accepted = judged
+                .iter()
+                .filter(|found| found.acceptance == FindingAcceptance::Unconfirmed);
+            *stops = *unaccepted > accepted.count();
+        }
         let without_image = work.without_image.as_ref();
         if let Some(found) = without_image.filter(|_| self.requests_by_version_alone()) {
             let found = self.by_hub(found, &risks);
@@ -118,7 +131,8 @@ impl ClusterView<'_> {
     fn by_agent(&self, work: &PreCheckWork, found: &Finding, risks: &[&RiskAcceptance]) -> Finding {
         let accepted_by = self.accepted_by(found, risks);
         let asked = work.question.as_ref();
-        let knows = || asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
+        let is_own = !matches!(work.answer, KnownAnswer::OfAnother(_));
+        let knows = || is_own && asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
         let is_new = accepted_by.is_some() && !found.acceptance.is_accepted() && !knows();
         Finding {
             acceptance: if is_new {

@@ -7,7 +7,7 @@ use drydock_rollout::{
     KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy,
     RiskAcceptance, Target, UpdateState, VersionFeedback, WorkFeedback, WorkKind,
 };
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::super::event::Event;
@@ -22,19 +22,15 @@ impl World {
         let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) else {
             return;
         };
-        let source = if by_agent {
-            AnswerSource::Agent {
-                collected_at: now,
-                stops: finds,
-                unaccepted: usize::from(finds),
-            }
+        let answer = if by_agent {
+            answer_by_agent(now, finds)
         } else {
-            AnswerSource::ClusterVersion
+            PreCheckAnswer {
+                source: AnswerSource::ClusterVersion,
+                findings: finds.then(finding).into_iter().collect(),
+            }
         };
-        Arc::make_mut(work).answer = KnownAnswer::Current(PreCheckAnswer {
-            source,
-            findings: finds.then(finding).into_iter().collect(),
-        });
+        Arc::make_mut(work).answer = KnownAnswer::Current(answer);
     }
 
     /// What the acceptance of its first finding comes to.
@@ -172,14 +168,31 @@ impl World {
         self.update_decider();
     }
 
-    /// Another upgrade asks the agent of the cluster.
-    pub fn taken(&mut self, number: usize) {
+    /// Another upgrade asks the agent of the cluster, which finds something for that one, or does not.
+    pub fn taken(&mut self, number: usize, finds: bool) {
+        let found = finds.then(|| answer_by_agent(self.now, true));
         if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
             let work = Arc::make_mut(work);
-            let earlier = work.answer.any().cloned();
-            work.answer = earlier.map_or(KnownAnswer::None, KnownAnswer::Earlier);
+            work.answer = match (&work.answer, found) {
+                (KnownAnswer::Current(earlier) | KnownAnswer::Earlier(earlier), _) => {
+                    KnownAnswer::Earlier(earlier.clone())
+                }
+                (_, Some(found)) => KnownAnswer::OfAnother(found),
+                (_, None) => KnownAnswer::None,
+            };
             work.is_taken = true;
         }
+    }
+}
+
+fn answer_by_agent(collected_at: Timestamp, finds: bool) -> PreCheckAnswer {
+    PreCheckAnswer {
+        source: AnswerSource::Agent {
+            collected_at,
+            stops: finds,
+            unaccepted: usize::from(finds),
+        },
+        findings: finds.then(finding).into_iter().collect(),
     }
 }
 

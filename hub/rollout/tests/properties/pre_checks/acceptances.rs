@@ -1,0 +1,240 @@
+//! What is accepted of what clusters have answered, until when, and when that counts.
+
+use super::*;
+
+#[test]
+fn what_is_accepted_holds_no_longer_and_holds_again_when_that_is_taken_back() {
+    let mut world = world(PreChecksMode::Require);
+    world.answer(0, true, false);
+    world.settle();
+    world.happen(&Event::AcceptsRisk(true));
+    // It is asked again, with what is accepted.
+    assert!(
+        world
+            .plan()
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::AskPreChecks(_)))
+    );
+    world.settle();
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+    world.answer(0, true, false);
+    world.happen(&Event::AcceptsRisk(false));
+    world.settle();
+    world.answer(0, true, false);
+    world.settle();
+    assert_eq!(started(&world), Vec::<usize>::new());
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    world.answer(0, true, false);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}
+
+/// What has ended on one cluster counts on the others.
+#[test]
+fn what_has_ended_on_a_cluster_holds_it_alone() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::AcceptsRisk(true));
+    world.happen(&Event::RiskEnds(0));
+    world.settle();
+    for number in 0..2 {
+        world.answer(number, true, false);
+    }
+    world.settle();
+    assert_eq!(started(&world), [1]);
+    let Some(Reason::RisksNotAccepted { findings, .. }) = reason(&mut world, 0) else {
+        panic!("the first is not held by what it has found");
+    };
+    assert!(findings.contains("worse than was accepted"), "{findings}");
+    // Accepted until a moment, it is another acceptance.
+    world.accept_for(600);
+    world.settle();
+    world.answer(0, true, false);
+    world.settle();
+    let reason = reason(&mut world, 0).expect("the cluster is there");
+    assert!(
+        !matches!(
+            reason,
+            Reason::RisksNotAccepted { .. } | Reason::AwaitingPreChecks
+        ),
+        "it waits for its turn alone, {reason:?}"
+    );
+}
+
+/// Insights.md, section 1.6: what was accepted blocks again when it has become worse, or the time is over, and that is said of the upgrade.
+#[test]
+fn an_acceptance_that_counts_no_more_is_why_the_condition_is_false() {
+    let worse: fn(&mut World) = World::accept_as_warning;
+    let over: fn(&mut World) = |world| {
+        world.accept_for(5);
+        world.happen(&Event::Minutes(6));
+    };
+    for (accept, words) in [
+        (worse, "worse than was accepted, now or before"),
+        (over, "accepted for a time that is over"),
+    ] {
+        let mut world = world(PreChecksMode::Require);
+        accept(&mut world);
+        world.settle();
+        world.answer(0, true, false);
+        world.settle();
+        assert_eq!(started(&world), Vec::<usize>::new());
+        let held = reason(&mut world, 0).unwrap();
+        assert_eq!(
+            held.to_string(),
+            format!("1 finding is not accepted: Error: the pool is paused ({words})")
+        );
+        let report = world.plan().report;
+        assert_eq!(report.pre_checks.blocked_again, 1);
+        let conditions = drydock_rollout::upgrade_conditions(&report);
+        let passed = conditions
+            .iter()
+            .find(|found| found.type_ == drydock_rollout::ConditionType::PreChecksPassed)
+            .unwrap();
+        assert_eq!(passed.reason, "AcceptanceEnded");
+        world.happen(&Event::AcceptsRisk(true));
+        world.settle();
+        world.answer(0, true, false);
+        world.settle();
+        assert_eq!(world.plan().report.pre_checks.blocked_again, 0);
+        assert_eq!(started(&world), [0]);
+    }
+}
+
+/// What was accepted for a time is not taken for accepted after it, also if the agent has been silent since.
+#[test]
+fn an_answer_that_counted_with_an_acceptance_ends_with_it() {
+    let mut world = world(PreChecksMode::Require);
+    world.accept_for(30);
+    world.settle();
+    world.answer(0, false, true);
+    world.answer(1, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0], "one after the other");
+    world.happen(&Event::Minutes(31));
+    for _ in 0..4 {
+        world.happen(&Event::Progress(0));
+        world.settle();
+    }
+    assert_eq!(started(&world), [0]);
+    assert_eq!(reason(&mut world, 1), Some(Reason::AwaitingPreChecks));
+    world.answer(1, true, true);
+    world.settle();
+    assert_eq!(reason(&mut world, 1).unwrap().as_str(), "RisksNotAccepted");
+}
+
+/// A cluster in flight may wait at the gate of its agent: it learns what is accepted meanwhile, and what is accepted no more.
+#[test]
+fn what_is_accepted_while_a_cluster_is_in_flight_goes_to_its_plan() {
+    let mut fleet = Fleet::plain(3, 1);
+    fleet.agents = [0].into();
+    let mut world = World::new(&fleet);
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Report)]));
+    world.settle();
+    assert_eq!((started(&world), asked(&world)), (vec![0], vec![1, 2]));
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    let accepted = |world: &World| {
+        let work = world.observed.rows[&name(0)].pre_checks.clone();
+        work.map(|work| !work.question.as_ref().unwrap().accepted.is_empty())
+    };
+    assert_eq!(accepted(&world), Some(true));
+    world.happen(&Event::AcceptsRisk(false));
+    world.settle();
+    assert_eq!(accepted(&world), Some(false));
+}
+
+/// Nothing has been written to a cluster whose start was refused: what is accepted there counts only while it is.
+#[test]
+fn a_cluster_whose_start_was_refused_is_held_by_what_nobody_accepts_any_more() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    world.answer(0, true, false);
+    world.happen(&Event::Refused(0, RefusalCause::Other));
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "WriteRefused");
+    world.happen(&Event::AcceptsRisk(false));
+    world.happen(&Event::Minutes(2));
+    world.settle();
+    world.answer(0, true, false);
+    world.happen(&Event::Accepted(0));
+    world.settle();
+    assert_eq!(started(&world), Vec::<usize>::new());
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+}
+
+/// Its agent would count by its own clock what is over by the hub's, and what was over when it was asked ends no answer.
+#[test]
+fn a_clock_that_is_behind_neither_prolongs_an_acceptance_nor_holds_its_cluster() {
+    let mut world = world(PreChecksMode::Require);
+    world.accept_for(5);
+    world.settle();
+    world.happen(&Event::Minutes(6));
+    let until = |world: &mut World| {
+        let actions = world.plan().actions;
+        let asks = actions.into_iter().filter_map(|action| match action {
+            Action::AskPreChecks(ask) => Some(ask.accepted),
+            _ => None,
+        });
+        let ends = asks.flatten().map(|risk| risk.until);
+        ends.collect::<Vec<_>>()
+    };
+    assert_eq!(until(&mut world), [Some(Timestamp::UNIX_EPOCH); 3]);
+    world.settle();
+    world.answer(0, false, true);
+    world.answered_ahead(0, -120);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}
+
+/// Who accepts a finding while something else keeps the cluster from starting sees whether that counts, and has not to wait for it.
+#[test]
+fn what_is_accepted_of_a_cluster_that_may_not_start_now_goes_to_its_agent() {
+    for held in [
+        Event::Edit(vec![SpecEdit::Paused(true)]),
+        Event::Available(0, false),
+        Event::Theirs(0, Theirs::InFlight, true),
+    ] {
+        let mut world = World::new(&Fleet {
+            agents: [0].into(),
+            ..Fleet::plain(1, 1)
+        });
+        world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+        world.settle();
+        world.answer(0, true, true);
+        world.settle();
+        world.happen(&held);
+        world.settle();
+        assert_eq!(world.acceptance(0), Some(FindingAcceptance::None), "{held:?}");
+        world.happen(&Event::AcceptsRisk(true));
+        let asks = |world: &mut World| {
+            let actions = world.plan().actions;
+            actions
+                .iter()
+                .any(|action| matches!(action, Action::AskPreChecks(_)))
+        };
+        assert!(asks(&mut world), "{held:?}");
+        assert_eq!(world.acceptance(0), Some(FindingAcceptance::Unconfirmed));
+    }
+}
+
+/// An agent finds for one upgrade what it will find for the other: nobody has to wait for the turn to know, and what one accepts holds it no more.
+#[test]
+fn what_was_found_for_another_upgrade_holds_unless_it_is_accepted_here() {
+    let mut world = world(PreChecksMode::Require);
+    world.taken(0, true);
+    world.settle();
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+    assert_eq!(world.acceptance(0), Some(FindingAcceptance::None));
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    world.taken(0, true);
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "AwaitingPreChecks");
+    world.taken(0, false);
+    world.settle();
+    assert_eq!(started(&world), Vec::<usize>::new());
+    world.answer(0, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}
