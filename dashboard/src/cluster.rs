@@ -172,7 +172,7 @@ impl ClusterView {
             view.upgrades.push(ClusterUpgradeView {
                 schedule: schedule.as_ref().map(ScheduleView::of),
                 message: hide(&details.message, scope).into_owned(),
-                ..in_upgrade(&key, details)
+                ..in_upgrade(&key, details, scope)
             });
             let found = fleet.pre_checks(&key, now).remove(name);
             for finding in found.iter().flat_map(findings) {
@@ -185,7 +185,7 @@ impl ClusterView {
     }
 }
 
-fn in_upgrade(key: &UpgradeKey, details: &ClusterDetails) -> ClusterUpgradeView {
+fn in_upgrade(key: &UpgradeKey, details: &ClusterDetails, scope: &Scope) -> ClusterUpgradeView {
     let seconds = |at: Option<Timestamp>| at.map(Timestamp::as_second);
     ClusterUpgradeView {
         key: key.to_string(),
@@ -193,7 +193,7 @@ fn in_upgrade(key: &UpgradeKey, details: &ClusterDetails) -> ClusterUpgradeView 
         reason: details.reason.clone(),
         message: details.message.clone(),
         canary: details.canary,
-        todo: todo(key, details),
+        todo: todo(&scope.named(key), details),
         since: seconds(details.since),
         started_at: seconds(details.started_at),
         ended_at: seconds(details.ended_at),

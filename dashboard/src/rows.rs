@@ -109,7 +109,7 @@ impl View {
                     continue;
                 }
                 hide_in(&mut details, scope);
-                let mut row = row_of(&key, &seen, &details, finding, words);
+                let mut row = row_of(&key, &seen, &details, finding, scope, words);
                 if let Some(facts) = looked.facts(name) {
                     row.add_facts(facts, words);
                 }
@@ -120,7 +120,11 @@ impl View {
             view.upgrades.insert(key.to_string(), shown);
         }
         if scope.all_clusters {
-            view.add_others(fleet, words, before);
+            view.add_others(fleet, scope, words, before);
+        }
+        for key in fleet.upgrades().iter().filter(|key| !scope.shows(&key.namespace)) {
+            // What it has is known from here on.
+            fleet.looked_at(key, now);
         }
         view.show_what_was_left(fleet, scope, words, before);
         view
@@ -130,17 +134,23 @@ impl View {
     /// no upgrade says so, only the records do.
     fn show_what_was_left(&mut self, fleet: &Fleet, scope: &Scope, words: &mut Words, before: &Self) {
         for (name, row) in &mut self.rows {
-            if let Some(left) = fleet.last_attempt(name).and_then(|last| Left::of(last, row)) {
+            let last = fleet
+                .last_attempt(name)
+                .filter(|last| !is_hidden(fleet, last, name, scope));
+            if let Some(left) = last.and_then(|last| Left::of(last, row)) {
                 *row = before.same_row(name, left.row(row, scope, words));
             }
         }
     }
 
     /// The clusters that no upgrade concerns.
-    fn add_others(&mut self, fleet: &Fleet, words: &mut Words, before: &Self) {
+    fn add_others(&mut self, fleet: &Fleet, scope: &Scope, words: &mut Words, before: &Self) {
         for (name, facts) in fleet.clusters() {
             if !self.rows.contains_key(name) {
                 let mut row = blank(words);
+                if scope.namespaces.is_some() {
+                    row.message = words.intern(NOT_SHOWN);
+                }
                 row.add_facts(facts, words);
                 self.rows.insert(name.clone(), before.same_row(name, row));
             }
@@ -163,6 +173,15 @@ impl Row {
             self.version = words.intern(&version.to_string());
         }
     }
+}
+
+/// What is said of a cluster of which an upgrade may know that is not shown: whether one does is not.
+const NOT_SHOWN: &str = "no upgrade that is shown here has it";
+
+/// Whether the newest attempt of a cluster is that of an upgrade that is not shown, and has the cluster.
+fn is_hidden(fleet: &Fleet, last: &RecordedEntry, name: &ClusterName, scope: &Scope) -> bool {
+    let upgrade = last.page.owner.upgrade.as_ref();
+    upgrade.is_some_and(|upgrade| !scope.shows(&upgrade.namespace) && fleet.has(upgrade, name))
 }
 
 /// The newest attempt of a cluster, which has not come to its end, of an upgrade that does not have the cluster any more.
@@ -261,6 +280,7 @@ fn row_of(
     seen: &Seen<'_>,
     details: &ClusterDetails,
     finding: Option<FindingLevel>,
+    scope: &Scope,
     words: &mut Words,
 ) -> Row {
     let halt = seen.report.halt.as_ref();
@@ -279,7 +299,7 @@ fn row_of(
         opens: details.opens_at.or(opens_for_all),
         finding,
         labels: words.intern(""),
-        todo: words.intern(&todo(key, details)),
+        todo: words.intern(&todo(&scope.named(key), details)),
     }
 }
 
@@ -300,13 +320,12 @@ fn worst_finding(checks: &ClusterPreChecks) -> Option<FindingLevel> {
         .max()
 }
 
-/// What somebody has to do about a cluster; empty where it goes on by itself.
-pub(crate) fn todo(key: &UpgradeKey, details: &ClusterDetails) -> String {
-    let upgrade = hint::named(&key.namespace, &key.name, hint::DEFAULT_NAMESPACE);
+/// What somebody has to do about a cluster of an upgrade that commands name so; empty where it goes on by itself.
+pub(crate) fn todo(upgrade: &str, details: &ClusterDetails) -> String {
     if details.state == ClusterState::Failed {
-        hint::for_reason(&details.reason, &upgrade, &details.name)
+        hint::for_reason(&details.reason, upgrade, &details.name)
     } else {
-        let by_reason = hint::while_waiting(&details.reason, &upgrade, &details.name);
+        let by_reason = hint::while_waiting(&details.reason, upgrade, &details.name);
         let blocked = || details.is_blocked.then(|| hint::BLOCKED.to_owned());
         by_reason.or_else(blocked).unwrap_or_default()
     }

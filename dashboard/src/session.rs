@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, header};
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::access::Viewer;
+use crate::access::{Scope, Viewer};
 use crate::assets::accepts_gzip;
 use crate::error::ApiError;
 use crate::server::Dashboard;
@@ -40,12 +40,21 @@ pub(crate) async fn session(State(dashboard): State<Dashboard>, viewer: Viewer) 
     Json(Session {
         user: viewer.user,
         read_only: viewer.read_only,
-        r#where: settings.place.clone(),
+        r#where: place(&settings.place, &viewer.scope),
         sandbox: settings.sandbox,
         speed: settings.speed,
         notice: sees_nothing.then_some("You may list ManagedClustersUpgrades in no namespace that has one."),
         docs: DOCS,
     })
+}
+
+/// Where the page looks, with the namespace, where it shows only the upgrades of one.
+fn place(hub: &str, scope: &Scope) -> String {
+    let only = scope.only_namespace();
+    only.map_or_else(
+        || hub.to_owned(),
+        |namespace| format!("{hub}, namespace {namespace}"),
+    )
 }
 
 /// `GET /api/snapshot`

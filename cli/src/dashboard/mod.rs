@@ -85,6 +85,7 @@ pub async fn run(arguments: &DashboardArguments) -> anyhow::Result<()> {
     let own = OwnAccess {
         read_only: arguments.read_only,
         namespace: arguments.connection.namespace.clone(),
+        own_namespace: server.default_namespace.clone(),
         ..OwnAccess::new(token, user(&server.client).await)
     };
     let settings = Settings {

@@ -22,10 +22,11 @@ use crate::server::user;
 /// # Errors
 /// If there is no such finding, or the hub refuses.
 pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
+    let upgrade = hub.upgrade(&arguments.upgrade.name).await?;
+    // By the hub's clock, which its first answer says.
     if let Some(until) = arguments.until {
         ensure!(until > hub.now(), "--until {until} is over already");
     }
-    let upgrade = hub.upgrade(&arguments.upgrade.name).await?;
     // What is wrong with the upgrade comes before what is wrong with the fleet.
     drydock_edits::target(&upgrade)?;
     let mut found = pre_checks::read(hub, &upgrade).await?.checks;

@@ -163,7 +163,8 @@ impl Found {
     /// Whether a cluster that may be held has not answered, or is not asked yet.
     fn is_awaited(&self, name: &ClusterName) -> bool {
         let checks = self.checks.get(name).filter(|_| self.may_be_held.contains(name));
-        let is_silent = checks.is_some_and(|checks| checks.asked && checks.answer.is_none());
+        let is_silent =
+            checks.is_some_and(|checks| checks.is_unasked || (checks.asked && checks.answer.is_none()));
         is_silent || self.to_be_asked.contains(name)
     }
 }
@@ -182,6 +183,8 @@ pub struct FleetView {
     pub answered: usize,
     /// How many of them have findings that nobody has accepted.
     pub held: usize,
+    /// Those that are not asked yet, though an answer is required, for something else keeps them from starting.
+    pub not_asked: Vec<String>,
     /// Those that have not answered in time or could not be asked, where an answer is required.
     pub unanswered: Vec<Unanswered>,
     /// How many of these are not listed: the status of an upgrade lists 100 clusters.
@@ -213,6 +216,7 @@ impl FleetView {
         let held = found
             .iter()
             .filter(|(name, one)| one.holds() && may_be_held(name));
+        let not_asked = found.iter().filter(|(_, one)| one.is_unasked);
         let count = |is_so: fn(&ClusterPreChecks) -> bool| found.values().filter(|one| is_so(one)).count();
         let unanswered: Vec<Unanswered> = unanswered(upgrade, found)
             .into_iter()
@@ -227,6 +231,7 @@ impl FleetView {
             asked: count(|one| one.asked),
             answered: count(|one| one.answer.is_some()),
             held: held.count(),
+            not_asked: not_asked.map(|(name, _)| name.to_string()).collect(),
             unanswered_not_listed: unanswered_not_listed(upgrade, unanswered.len()),
             unanswered,
             findings: grouped(found, may_be_held),
@@ -278,11 +283,12 @@ impl FleetView {
             self.mode
         );
         self.write_unanswered(&mut text);
+        self.write_not_asked(&mut text);
         let _ = match self.held {
             0 if self.asked == 0 && self.all_unanswered() == 0 => {
                 writeln!(text, "Nobody has been asked: what would be found is not known.")
             }
-            0 if self.all_unanswered() > 0 || self.answered < self.asked => {
+            0 if self.all_unanswered() > 0 || self.answered < self.asked || !self.not_asked.is_empty() => {
                 writeln!(
                     text,
                     "No cluster that has answered has a finding that is not accepted."
@@ -322,6 +328,28 @@ impl FleetView {
                 "  and {more} more: -o json lists those that the upgrade names"
             );
         }
+    }
+
+    /// The clusters that nothing is known of yet.
+    fn write_not_asked(&self, text: &mut String) {
+        let first = self.not_asked.iter().take(NAMED);
+        let first: Vec<&str> = first.map(String::as_str).collect();
+        let named = table::printable(&first.join(", "));
+        let more = match self.not_asked.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let _ = match self.not_asked.len() {
+            0 => return,
+            1 => writeln!(
+                text,
+                "1 cluster is not asked yet, for something else keeps it from starting: {named}"
+            ),
+            count => writeln!(
+                text,
+                "{count} clusters are not asked yet, for something else keeps them from starting: {named}{more}"
+            ),
+        };
     }
 
     fn table(&self, wide: bool) -> String {

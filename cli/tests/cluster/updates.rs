@@ -19,7 +19,7 @@ fn objects_in_files_are_checked_and_nothing_is_accepted() {
         printed.starts_with("Update from 4.14.1 to 4.14.2: Stop (1 finding is not accepted)\n"),
         "{printed}"
     );
-    assert!(printed.contains("first seen 2026-03-01T11:00:00Z\n"), "{printed}");
+    assert!(!printed.contains("first seen"), "nobody remembers: {printed}");
     assert!(
         printed.contains("  Details:        Why: \\u{1b}[2Jred\\u{202e}\n"),
         "{printed}"
@@ -144,6 +144,17 @@ async fn lock(client: &Client, holder: Option<&str>) {
         .unwrap();
 }
 
+/// The agent, which runs, keeps no plan of it.
+#[tokio::test]
+async fn a_release_that_the_cluster_is_beyond_is_checked_by_its_objects() {
+    let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "1"]);
+    sandbox.client("dev1").await;
+    let before = sandbox.run(&["cluster", "pre-checks", "--version", "4.1.0", "--context", "dev1"]);
+    assert_eq!(before.status.code(), Some(1), "{}", text(&before.stderr));
+    assert!(text(&before.stdout).contains("4.1.0 is not newer"));
+    assert!(text(&before.stderr).contains("no plan is kept of a release"));
+}
+
 #[tokio::test]
 async fn an_update_starts_when_its_findings_are_accepted() {
     let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "3", "--fault", "dev3=F7"]);
@@ -158,11 +169,6 @@ async fn an_update_starts_when_its_findings_are_accepted() {
         let arguments = with(words);
         sandbox.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    // The agent keeps no plan of a release that the cluster is beyond.
-    let before = sandbox.run(&["cluster", "pre-checks", "--version", "4.1.0", "--context", "dev3"]);
-    assert_eq!(before.status.code(), Some(1), "{}", text(&before.stderr));
-    assert!(text(&before.stdout).contains("4.1.0 is not newer"));
-    assert!(text(&before.stderr).contains("no plan is kept of a release"));
     let held = run(&["pre-checks", "-o", "json"]);
     assert_eq!(held.status.code(), Some(1), "{}", text(&held.stderr));
     let report: Value = serde_json::from_slice(&held.stdout).unwrap();
@@ -321,7 +327,7 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
         "{note}"
     );
     let refused = sandbox.refuses(&with(&["pre-checks", "--accept", UUID, "--reason", "known"]));
-    assert!(refused.contains("the cluster has no UpdatePlans"), "{refused}");
+    assert!(refused.contains("since it has no UpdatePlans"), "{refused}");
     let not_offered = start(&["--version", "4.99.0", "--pre-checks=false"]);
     assert!(!not_offered.status.success());
     lock(&client, Some("somebody")).await;

@@ -8,6 +8,8 @@ mod scope;
 mod token;
 mod viewer;
 
+use drydock_objects::hint;
+
 pub use reviews::Reviews;
 pub use token::{Token, TokenError};
 
@@ -36,16 +38,19 @@ pub struct OwnAccess {
     pub read_only: bool,
     /// Only upgrades of this namespace are shown.
     pub namespace: Option<String>,
+    /// The namespace that the person's kubeconfig names.
+    pub own_namespace: String,
 }
 
 impl OwnAccess {
-    /// All that the person may see and do.
+    /// All that the person may see and do, whose kubeconfig names no namespace.
     pub fn new(token: Token, user: String) -> Self {
         Self {
             token,
             user,
             read_only: false,
             namespace: None,
+            own_namespace: hint::DEFAULT_NAMESPACE.to_owned(),
         }
     }
 }

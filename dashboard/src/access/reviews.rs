@@ -273,6 +273,7 @@ impl Reviews {
             return Ok(Scope {
                 namespaces: None,
                 all_clusters,
+                own_namespace: None,
             });
         }
         let shown: Vec<Option<String>> = stream::iter(namespaces()?)
@@ -286,6 +287,7 @@ impl Reviews {
         Ok(Scope {
             namespaces: Some(shown.into_iter().flatten().collect()),
             all_clusters,
+            own_namespace: None,
         })
     }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use drydock_objects::hint;
+use drydock_rollout::UpgradeKey;
+
 /// What of a hub somebody may see. Who may see the same is shown the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scope {
@@ -9,6 +12,8 @@ pub(crate) struct Scope {
     pub namespaces: Option<BTreeSet<String>>,
     /// Whether clusters are shown that none of these upgrades concerns.
     pub all_clusters: bool,
+    /// The namespace that the kubeconfig of who looks names, where it is known.
+    pub own_namespace: Option<String>,
 }
 
 impl Scope {
@@ -17,6 +22,7 @@ impl Scope {
         Self {
             namespaces: namespace.map(|namespace| BTreeSet::from([namespace.to_owned()])),
             all_clusters: true,
+            own_namespace: None,
         }
     }
 
@@ -45,6 +51,38 @@ impl Scope {
 
     /// The namespace that is meant where none is named.
     pub fn default_namespace(&self) -> &str {
-        self.only_namespace().unwrap_or("default")
+        let own = self.own_namespace.as_deref();
+        self.only_namespace().or(own).unwrap_or(hint::DEFAULT_NAMESPACE)
+    }
+
+    /// How a command of the plugin names an upgrade.
+    pub fn named(&self, upgrade: &UpgradeKey) -> String {
+        let own = self.own_namespace.as_deref().unwrap_or_default();
+        hint::named(&upgrade.namespace, &upgrade.name, own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A command is copied into a shell whose kubeconfig names what it does; of the users of a hub nobody knows that.
+    #[test]
+    fn commands_name_namespaces_that_the_reader_does_not_begin_with() {
+        let own = |namespace: &str| Some(namespace.to_owned());
+        let key = UpgradeKey::new("default", "spring");
+        for (own_namespace, only, named, meant) in [
+            (own("default"), None, "spring", "default"),
+            (own("platform"), None, "spring -n default", "platform"),
+            (own("platform"), Some("default"), "spring -n default", "default"),
+            (None, None, "spring -n default", "default"),
+        ] {
+            let scope = Scope {
+                own_namespace,
+                ..Scope::of(only)
+            };
+            assert_eq!(scope.named(&key), named, "{scope:?}");
+            assert_eq!(scope.default_namespace(), meant, "{scope:?}");
+        }
     }
 }

@@ -288,7 +288,10 @@ impl Dashboard {
         }
         Ok(Viewer {
             user: own.user.clone(),
-            scope: Arc::new(Scope::of(own.namespace.as_deref())),
+            scope: Arc::new(Scope {
+                own_namespace: Some(own.own_namespace.clone()),
+                ..Scope::of(own.namespace.as_deref())
+            }),
             read_only: own.read_only,
             credentials,
             rights: Rights::Own(self.client().clone()),

@@ -9,11 +9,12 @@ use http::{Method, StatusCode, header};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube_sandbox::server::{FaultAction, RequestInfo, Status, Subresource};
+use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::actions::{risk_on, with_a_risk};
-use crate::fixture::{Page, UPGRADE, manifest, path};
+use crate::fixture::{Page, UPGRADE, manifest, own, path};
 
 /// The words of a column.
 fn said<'a>(columns: &'a Value, column: &str) -> Vec<&'a str> {
@@ -137,6 +138,31 @@ async fn a_cluster_that_an_upgrade_has_left_on_its_way_says_so() {
     // What goes on there by itself is at its end.
     tokio::time::sleep(Duration::from_hours(6)).await;
     assert_eq!(row("dev2").await[2], "");
+    page.end().await;
+}
+
+/// The upgrade that is not shown still has it, and whoever may see that one retries it there.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_has_failed_in_an_upgrade_that_is_not_shown_is_not_given_up() {
+    let mut env = TestEnvSettings::demo(1, 7);
+    env.clusters[0].faults.insert(Fault::UnknownUpdate);
+    let of_one = |settings| own(settings, |own| own.namespace = Some("platform".to_owned()));
+    let page = Page::with(env, of_one).await;
+    let upgrade = serde_json::from_value(manifest(&["dev1"])).unwrap();
+    let created = page.upgrades().create(&PostParams::default(), &upgrade).await;
+    created.unwrap();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let status = page.upgrades().get(UPGRADE).await.unwrap().status.unwrap();
+    assert_eq!(status.clusters.unwrap()[0].state, "Failed");
+    let (_, snapshot) = page.get("/api/snapshot").await;
+    let clusters = &snapshot["clusters"];
+    assert_eq!(
+        said(clusters, "message"),
+        ["no upgrade that is shown here has it"]
+    );
+    assert_eq!(said(clusters, "todo"), [""]);
+    let (_, session) = page.get("/api/session").await;
+    assert_eq!(session["where"], "a test, namespace platform");
     page.end().await;
 }
 

@@ -72,7 +72,9 @@ pub enum EditError {
     #[error("nothing of {0} is changed")]
     NothingChanged(String),
     /// Others manage what would be written.
-    #[error("others manage fields of {upgrade} that the text sets otherwise: {fields}")]
+    #[error(
+        "fields of {upgrade} that the text sets otherwise are managed by others, or were edited (paused, too) with the page or the plugin: {fields}"
+    )]
     FieldsOfOthers {
         /// Namespace and name.
         upgrade: String,

@@ -32,7 +32,8 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
             "read the conditions of the UpgradeConfig on the cluster, fix what they name"
         }
         Some(FailureReason::UpgradeTimedOut) => {
-            "see what the cluster waits for (oc adm upgrade, oc get clusteroperators), or raise clusterUpgradeTimeout"
+            "see what the cluster waits for (oc adm upgrade, oc get clusteroperators): correct a target that is not offered, or raise \
+             clusterUpgradeTimeout"
         }
         Some(FailureReason::OperatorsFailed) => {
             "read the logs of Job installplan-approver on the cluster, and the operator's ClusterServiceVersion"

@@ -142,7 +142,10 @@ impl Decider {
     pub fn pre_checks_of(&self, name: &ClusterName, now: Timestamp) -> Option<ClusterPreChecks> {
         self.assessments.get(name)?.status.as_ref()?;
         let row = self.rows.get(name)?;
-        Some(ClusterView::new(&self.context, name, row, now).pre_checks())
+        Some(ClusterPreChecks {
+            is_unasked: self.totals.unasked.contains(name),
+            ..ClusterView::new(&self.context, name, row, now).pre_checks()
+        })
     }
 
     /// Every cluster that takes part, with where it is: in the words of the report that a plan of this moment gave.

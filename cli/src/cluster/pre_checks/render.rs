@@ -100,13 +100,14 @@ fn one(text: &mut String, finding: &CheckedFinding, checks: &PreChecks) {
     let (level, about) = (impact.level.as_str(), impact.impact_type.as_str());
     let _ = writeln!(text, "{level} ({about}): {}", one_line(&impact.summary));
     let remedy = finding.insight.remediation.clone().unwrap_or_default();
-    let seen = finding.insight.first_seen.0;
+    // Who looks at objects once knows of no time before.
+    let seen = (!checks.computed).then(|| format!(", first seen {}", finding.insight.first_seen.0));
     field(text, "Details", impact.description.as_deref());
     field(text, "About", Some(&subject(&finding.insight.scope)));
     field(
         text,
         "Reported by",
-        Some(&format!("{}, first seen {seen}", finding.informer)),
+        Some(&format!("{}{}", finding.informer, seen.unwrap_or_default())),
     );
     let cause = finding.insight.caused_by.as_deref();
     let cause = cause.and_then(|cause| checks.finding(cause));

@@ -52,7 +52,7 @@ Warning (Update Stalled): The cluster's update is failing
   Details:        R: one
                   two
   About:          ClusterVersion version
-  Reported by:    drydock.cluster-version, first seen 2026-01-05T08:00:00Z
+  Reported by:    drydock.cluster-version
   Remedy:         Correct what the condition Failing of ClusterVersion names
   Verify with:    kubectl get clusterversion version -o jsonpath='{{.status.conditions}}'
   UUID:           {uuid}
@@ -65,6 +65,9 @@ Correct what holds the update. Where drydock-agent runs with its insights, it ca
         computed: false,
         ..checks
     };
+    assert!(
+        text(&of_plan).contains("Reported by:    drydock.cluster-version, first seen 2026-01-05T08:00:00Z\n")
+    );
     assert!(
         text(&of_plan)
             .ends_with("or accept it: --accept UUID --reason TEXT, with --until if it is for a time.\n")

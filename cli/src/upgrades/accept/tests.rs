@@ -26,7 +26,7 @@ fn answers(findings: Vec<Finding>) -> ClusterPreChecks {
             source: AnswerSource::ClusterVersion,
             findings: findings.into(),
         }),
-        trouble: None,
+        ..ClusterPreChecks::default()
     }
 }
 

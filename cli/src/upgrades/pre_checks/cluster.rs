@@ -110,6 +110,9 @@ pub struct ClusterView {
     /// The upgrade says so, and `message` why.
     #[serde(skip)]
     is_unanswered: bool,
+    /// Its answer is required, and something else keeps it from being asked.
+    #[serde(skip)]
+    is_unasked: bool,
 }
 
 impl ClusterView {
@@ -142,6 +145,7 @@ impl ClusterView {
             unaccepted: checks.unaccepted(),
             holds: checks.holds() || unanswered.is_some(),
             is_unanswered: unanswered.is_some(),
+            is_unasked: checks.is_unasked,
             findings: answer
                 .into_iter()
                 .flat_map(|answer| answer.findings.iter())
@@ -189,6 +193,10 @@ impl ClusterView {
         let said = self.said_of_findings();
         match (self.asked, self.answered_by) {
             _ if self.is_unanswered => why.unwrap_or_default(),
+            (false, _) if self.is_unasked => {
+                "it is not asked yet, for something else keeps it from starting: kubectl drydock clusters says what"
+                    .to_owned()
+            }
             (false, _) => {
                 "it is not asked: it has started or ended, waits for something else, or preChecks.mode is Off"
                     .to_owned()

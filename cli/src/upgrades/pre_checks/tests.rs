@@ -28,7 +28,7 @@ fn answered(findings: Vec<Finding>, unaccepted: usize) -> ClusterPreChecks {
             },
             findings: findings.into(),
         }),
-        trouble: None,
+        ..ClusterPreChecks::default()
     }
 }
 
@@ -366,6 +366,10 @@ fn who_has_not_been_asked_may_be_held_where_an_answer_is_required() {
         ..ClusterPreChecks::default()
     };
     let blank = ClusterPreChecks::default;
+    let unasked = ClusterPreChecks {
+        is_unasked: true,
+        ..blank()
+    };
     for (checks, has_target, is_to_be_asked, is_awaited) in [
         (None, true, false, true),
         (None, false, false, false),
@@ -373,6 +377,7 @@ fn who_has_not_been_asked_may_be_held_where_an_answer_is_required() {
         // It waits for something else.
         (Some(blank()), true, false, false),
         (Some(asked), true, false, true),
+        (Some(unasked), true, false, true),
         (Some(answered(Vec::new(), 0)), true, false, false),
     ] {
         let name = || ClusterName::from("c1");
@@ -388,6 +393,36 @@ fn who_has_not_been_asked_may_be_held_where_an_answer_is_required() {
             "{has_target} {is_to_be_asked}"
         );
     }
+}
+
+/// One of two has answered, and something else keeps the other from being asked: that one has nothing is not all.
+#[test]
+fn clusters_that_are_not_asked_yet_are_said() {
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
+        "metadata": {"name": "spring", "namespace": "hub"},
+        "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}, "preChecks": {"mode": "Require"}},
+    }))
+    .unwrap();
+    let unasked = ClusterPreChecks {
+        is_unasked: true,
+        ..ClusterPreChecks::default()
+    };
+    let found = BTreeMap::from([
+        ("c1".into(), answered(Vec::new(), 0)),
+        ("c2".into(), unasked.clone()),
+    ]);
+    let shown = FleetView::of(&upgrade, &found, &found.keys().cloned().collect());
+    assert_eq!(
+        shown.text(false),
+        "hub/spring: 1 of 1 clusters that are asked have answered (preChecks.mode Require)\n1 cluster is not asked yet, for something \
+         else keeps it from starting: c2\nNo cluster that has answered has a finding that is not accepted.\n"
+    );
+    assert_eq!(
+        serde_json::to_value(&shown).unwrap()["notAsked"],
+        serde_json::json!(["c2"])
+    );
+    let of_one = ClusterView::of(&"c2".into(), &unasked, None).text();
+    assert!(of_one.contains("it is not asked yet"), "{of_one}");
 }
 
 #[test]

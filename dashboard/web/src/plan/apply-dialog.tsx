@@ -4,10 +4,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, type Change, type Done, type Preview, type Writing } from '../api/client';
 import type { Forecast } from '../api/types';
 import { ActionDialog, isUnknown } from '../ui/action-dialog';
-import { Alert, Spinner, Text } from '../ui/parts';
+import { Alert, Reason, Spinner, Text } from '../ui/parts';
 import { useGone } from '../ui/gone';
 import { useFleet, useStatus } from '../ui/use-app';
-import { clusters, count } from '../words/text';
+import { clusters, count, percent } from '../words/text';
 
 /** Which of two texts; `only` if there is one. */
 export type Which = 'only' | 'first' | 'second';
@@ -53,6 +53,7 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
   const shownIsGone = useGone(tried.is === 'known' ? tried.listed : undefined);
   const gone = openedIsGone || shownIsGone;
   const preview = tried.is === 'known' ? tried.preview : undefined;
+  const stop = forecast?.stops[0];
   const send = async () => {
     onSent(true);
     try {
@@ -79,12 +80,17 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
       {ofOthers && (
         <label class="field">
           <span>
-            <input type="checkbox" checked={takeOver} onChange={(event) => setTakeOver(event.currentTarget.checked)} /> Take over the fields that others
-            manage: who wrote them before may write them back.
+            <input type="checkbox" checked={takeOver} onChange={(event) => setTakeOver(event.currentTarget.checked)} /> Take over these fields: who wrote
+            them before may write them back.
           </span>
         </label>
       )}
       {forecast?.clusters !== undefined && <p>By its forecast {forecast.clusters === 1 ? '1 cluster takes' : `${clusters(forecast.clusters)} take`} part in it.</p>}
+      {stop && (
+        <p>
+          By its forecast it stops in {percent(stop.share)} of the runs: <Reason reason={stop.cause} />.
+        </p>
+      )}
       {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
     </ActionDialog>
   );

@@ -22,7 +22,7 @@ export function isInFlight(state: string): boolean {
 
 /** What a state means, for the legend. */
 export const STATE_MEANING: Record<string, string> = {
-  '': 'no upgrade has it',
+  '': 'no upgrade that is shown has it',
   NotStarted: 'selected, waiting',
   PreAction: 'the pre-upgrade action runs',
   Initialized: 'asked for the target; does not show it yet',

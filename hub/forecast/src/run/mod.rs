@@ -326,13 +326,14 @@ impl<'a> Simulation<'a> {
         let left = state.inputs.startable;
         let is_done = left == 0 && state.continuing.is_empty() && state.events.is_empty();
         let cause = match halt {
-            _ if is_done && state.inputs.pending > 0 => Some(StopCause::ClustersBlocked),
-            _ if is_done => None,
-            _ if is_too_long => Some(StopCause::TooLong),
-            Some(HaltKind::Paused) => Some(StopCause::Paused),
+            _ if is_done && state.inputs.pending == 0 => None,
+            _ if is_too_long && !is_done => Some(StopCause::TooLong),
+            // Whatever comes of those that cannot start now, none of them starts.
             Some(HaltKind::CanaryFailed) => Some(StopCause::CanaryFailed),
             Some(HaltKind::NoCanaryMatched) => Some(StopCause::NoCanaryMatched),
             Some(HaltKind::FailureBudgetSpent { .. }) => Some(StopCause::FailureBudgetSpent),
+            _ if is_done => Some(StopCause::ClustersBlocked),
+            Some(HaltKind::Paused) => Some(StopCause::Paused),
             Some(HaltKind::CanarySoaking { .. }) => Some(StopCause::CanaryUnhealthy),
             Some(HaltKind::AwaitingStartWindow { .. } | HaltKind::Frozen { .. }) => Some(self.closed()),
             None if left == 0 => Some(self.closed()),

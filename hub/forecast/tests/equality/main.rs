@@ -153,12 +153,8 @@ impl StageSampler for Hours {
 type StopCase = (Fleet, &'static [usize], Option<StopCause>);
 
 fn stop_cases() -> Vec<StopCase> {
-    let blocked = |numbers: &[usize]| {
-        numbers
-            .iter()
-            .map(|number| (*number, Obstacle::Unavailable))
-            .collect()
-    };
+    let unavailable = |number: &usize| (*number, Obstacle::Unavailable);
+    let blocked = |numbers: &[usize]| numbers.iter().map(unavailable).collect();
     vec![
         (plain(), &[], None),
         (
@@ -229,6 +225,19 @@ fn each_cause_of_a_stop_is_found() {
         let outcome = Simulation::new(&forecast_input).run(&Hours(failing));
         assert_eq!(outcome.stop, stop, "{fleet:?}");
     }
+}
+
+/// What the rest cannot start for is not what keeps it.
+#[test]
+fn a_canary_that_fails_stops_clusters_that_could_not_start_either() {
+    let fleet = Fleet {
+        canaries: 1,
+        obstacles: (1..5).map(|number| (number, Obstacle::Unavailable)).collect(),
+        ..plain()
+    };
+    let forecast_input = Decider::of(fleet.observed()).forecast_input(fleet.now()).unwrap();
+    let outcome = Simulation::new(&forecast_input).run(&Hours(&[0]));
+    assert_eq!(outcome.stop, Some(StopCause::CanaryFailed));
 }
 
 #[test]

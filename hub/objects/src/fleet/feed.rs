@@ -355,6 +355,12 @@ impl Fleet {
         Some(self.clusters.get(name)?.entries.last()?)
     }
 
+    /// Whether an upgrade has a cluster: selects it, or is not done with it.
+    pub fn has(&self, upgrade: &UpgradeKey, cluster: &ClusterName) -> bool {
+        let followed = self.upgrades.get(upgrade);
+        followed.is_some_and(|followed| followed.decider.rows().contains_key(cluster))
+    }
+
     /// Another number after each change of a ManagedCluster, also of one that no upgrade concerns.
     pub fn cluster_changes(&self) -> u64 {
         self.cluster_changes

@@ -516,3 +516,16 @@ fn a_release_that_is_taken_by_its_image_alone_is_not_requested_by_its_version() 
         }
     }
 }
+
+/// Nobody takes a cluster for checked that something else keeps from being asked.
+#[test]
+fn who_may_not_start_is_said_not_to_be_asked() {
+    let mut world = world(PreChecksMode::Require);
+    let is_unasked = |world: &mut World, number: usize| world.pre_checks(number).unwrap().is_unasked;
+    assert!(!is_unasked(&mut world, 1));
+    world.happen(&Event::Available(1, false));
+    world.happen(&Event::Edit(vec![SpecEdit::Version(14)]));
+    world.settle();
+    assert!(is_unasked(&mut world, 1));
+    assert!(!is_unasked(&mut world, 0));
+}

@@ -18,6 +18,8 @@ pub struct ClusterPreChecks {
     pub answer: Option<PreCheckAnswer>,
     /// Why there is none, if that is said.
     pub trouble: Option<Arc<str>>,
+    /// Its answer is required, and something else keeps it from being asked.
+    pub is_unasked: bool,
 }
 
 impl ClusterPreChecks {
@@ -66,7 +68,7 @@ impl ClusterView<'_> {
         let judged = |answer: &PreCheckAnswer| ClusterPreChecks {
             asked: true,
             answer: Some(self.judged(work, answer)),
-            trouble: None,
+            ..ClusterPreChecks::default()
         };
         let earlier = || work.answer.any().map(judged).filter(ClusterPreChecks::holds);
         let known = work.answer.current().map(judged).or_else(earlier);

@@ -32,6 +32,8 @@ pub(crate) enum PreCheckStep {
 impl ClusterView<'_> {
     /// Asks a cluster that may start, lets it wait if its answer is required, and deletes the work of one that has ended.
     pub(super) fn check_before_start(&self, assessment: &mut Assessment) {
+        // What is asked waits, too, from here on.
+        assessment.is_unasked = self.is_unasked(assessment);
         match self.policy_for(assessment) {
             Some(policy) => self.ask(policy, assessment),
             None if self.may_wait_at_its_gate(assessment) => self.pass_on_acceptances(assessment),
@@ -50,7 +52,6 @@ impl ClusterView<'_> {
         {
             assessment.pre_checks = Some(PreCheckStep::Delete(of_another.uid.clone()));
         }
-        assessment.is_unasked = self.is_unasked(assessment);
     }
 
     /// Whether the cluster's answer is required before it starts, and something else keeps it from being asked: nobody knows what it will say.

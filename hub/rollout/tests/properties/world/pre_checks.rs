@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use drydock_rollout::{
-    AcceptedFinding, AnswerSource, Applied, ClusterName, EndedOn, Finding, FindingAcceptance, FindingLevel,
-    KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy,
-    RiskAcceptance, Target, UpdateState, VersionFeedback, WorkFeedback, WorkKind,
+    AcceptedFinding, AnswerSource, Applied, ClusterName, ClusterPreChecks, EndedOn, Finding,
+    FindingAcceptance, FindingLevel, KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckWrite,
+    PreChecksMode, PreChecksPolicy, RiskAcceptance, Target, UpdateState, VersionFeedback, WorkFeedback,
+    WorkKind,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -33,11 +34,16 @@ impl World {
         Arc::make_mut(work).answer = KnownAnswer::Current(answer);
     }
 
+    /// What is shown of a cluster.
+    pub fn pre_checks(&mut self, number: usize) -> Option<ClusterPreChecks> {
+        self.update_decider();
+        self.plan();
+        self.decider.pre_checks_of(&name(number), self.now)
+    }
+
     /// What the acceptance of its first finding comes to.
     pub fn acceptance(&mut self, number: usize) -> Option<FindingAcceptance> {
-        self.update_decider();
-        let checks = self.decider.pre_checks_of(&name(number), self.now)?;
-        Some(checks.answer?.findings.first()?.acceptance)
+        Some(self.pre_checks(number)?.answer?.findings.first()?.acceptance)
     }
 
     /// Whether the cluster takes the release by its image alone, as its ClusterVersion shows.
