@@ -74,6 +74,8 @@ pub struct BlockedView {
 pub struct PlannedUpgrade {
     /// Which upgrade.
     pub title: String,
+    /// When it was forecast, in seconds since 1970.
+    pub computed_at: i64,
     /// How many clusters take part in it now.
     pub clusters: usize,
     /// What `kubectl drydock plan` prints.

@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use drydock_api::conditions::TRUE;
 use drydock_api::insights::{Handler, INJECT_CA_ANNOTATION, UpdateInformer, UpdateInformerStatus, condition};
 use drydock_insights::online::{Contact, ContactFailure};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use crate::reconcile::changes::Wakers;
+
+/// How long a failure counts: what is asked at all is asked more often than that.
+const FAILURE_COUNTS: SignedDuration = SignedDuration::from_mins(15);
 
 /// How an informer answered last.
 #[derive(Clone, Debug)]
@@ -20,15 +23,15 @@ pub(super) struct LastContact {
     pub discovered_at: Option<Timestamp>,
     /// What came of that.
     discovery: Contact,
-    /// Why it gave no good answer to the last question.
-    failure: Option<ContactFailure>,
+    /// Why it gave no good answer to the last question of a kind, and when: that it answers another says nothing about it.
+    failures: BTreeMap<Handler, (ContactFailure, Timestamp)>,
 }
 
 impl LastContact {
     /// What is to be said of it: that it says what it can do does not mean that it can.
     pub fn contact(&self) -> Contact {
-        match (&self.discovery, &self.failure) {
-            (Contact::Failed(failure), _) | (_, Some(failure)) => Contact::Failed(failure.clone()),
+        match (&self.discovery, self.failures.values().next()) {
+            (Contact::Failed(failure), _) | (_, Some((failure, _))) => Contact::Failed(failure.clone()),
             (discovery, None) => discovery.clone(),
         }
     }
@@ -63,32 +66,49 @@ impl Contacts {
         let is_same = before
             .as_ref()
             .is_some_and(|before| handlers(&before.discovery) == handlers(&discovery));
+        let mut failures = before
+            .filter(|_| is_same)
+            .map_or_else(BTreeMap::new, |before| before.failures);
+        failures.retain(|_, (_, at)| now.duration_since(*at) < FAILURE_COUNTS);
         let known = LastContact {
             identity: identity(informer),
             discovered_at: Some(now),
             discovery,
-            failure: before.and_then(|before| before.failure).filter(|_| is_same),
+            failures,
         };
         self.lock().insert(informer.name_any(), known);
     }
 
-    /// Notes how an informer has answered another question.
-    pub fn answered(&self, informer: &UpdateInformer, failure: Option<ContactFailure>) {
+    /// Notes how an informer has answered another question. One that could not be asked what it can do, and answers, is asked that again.
+    pub fn answered(
+        &self,
+        informer: &UpdateInformer,
+        question: Handler,
+        failure: Option<ContactFailure>,
+        now: Timestamp,
+    ) {
         let before = self.of(informer);
-        if before.as_ref().is_some_and(|before| before.failure == failure) {
-            return;
+        let is_known = before.is_some();
+        let mut known = before.unwrap_or_else(|| LastContact {
+            identity: identity(informer),
+            discovered_at: None,
+            discovery: Contact::Answered,
+            failures: BTreeMap::new(),
+        });
+        let said = known.contact();
+        if let Some(failure) = failure {
+            known.failures.insert(question, (failure, now));
+        } else {
+            known.failures.remove(&question);
+            if matches!(known.discovery, Contact::Failed(_)) {
+                known.discovered_at = None;
+            }
         }
-        let known = LastContact {
-            failure,
-            ..before.unwrap_or_else(|| LastContact {
-                identity: identity(informer),
-                discovered_at: None,
-                discovery: Contact::Answered,
-                failure: None,
-            })
-        };
+        let is_news = !is_known || known.discovered_at.is_none() || said != known.contact();
         self.lock().insert(informer.name_any(), known);
-        self.wakers.wake();
+        if is_news {
+            self.wakers.wake();
+        }
     }
 
     /// Forgets informers that are gone.
@@ -132,4 +152,58 @@ fn is_online(status: &UpdateInformerStatus) -> bool {
         .iter()
         .find(|known| known.type_ == condition::ONLINE);
     online.is_some_and(|online| online.status == TRUE)
+}
+
+#[cfg(test)]
+mod tests {
+    use drydock_insights::online::FailureKind;
+
+    use super::*;
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes)
+    }
+
+    fn informer() -> UpdateInformer {
+        let spec = serde_json::json!({
+            "metadata": {"name": "disks", "uid": "u", "generation": 1},
+            "spec": {"clientConfig": {"service": {"namespace": "n", "name": "s"}}},
+        });
+        serde_json::from_value(spec).unwrap()
+    }
+
+    fn failure() -> ContactFailure {
+        ContactFailure {
+            kind: FailureKind::InvalidResponse,
+            message: "it says Nope".to_owned(),
+        }
+    }
+
+    #[test]
+    fn that_it_answers_one_question_says_nothing_about_another() {
+        let (contacts, informer) = (Contacts::new(Wakers::default()), informer());
+        let contact = || contacts.of(&informer).unwrap().contact();
+        contacts.answered(&informer, Handler::Status, Some(failure()), at(0));
+        contacts.answered(&informer, Handler::Plan, None, at(1));
+        assert_eq!(contact(), Contact::Failed(failure()));
+        contacts.discovered(&informer, Contact::Answered, at(2));
+        assert_eq!(contact(), Contact::Failed(failure()));
+        contacts.answered(&informer, Handler::Status, None, at(3));
+        assert_eq!(contact(), Contact::Answered);
+        // A plan that is gone is asked about no more.
+        contacts.answered(&informer, Handler::Plan, Some(failure()), at(4));
+        contacts.discovered(&informer, Contact::Answered, at(18));
+        assert_eq!(contact(), Contact::Failed(failure()));
+        contacts.discovered(&informer, Contact::Answered, at(19));
+        assert_eq!(contact(), Contact::Answered);
+    }
+
+    #[test]
+    fn one_that_answers_is_asked_again_what_it_can_do() {
+        let (contacts, informer) = (Contacts::new(Wakers::default()), informer());
+        contacts.discovered(&informer, Contact::Failed(failure()), at(0));
+        assert_eq!(contacts.of(&informer).unwrap().discovered_at, Some(at(0)));
+        contacts.answered(&informer, Handler::Plan, None, at(1));
+        assert_eq!(contacts.of(&informer).unwrap().discovered_at, None);
+    }
 }

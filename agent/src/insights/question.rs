@@ -47,7 +47,7 @@ impl Questioner {
         let now = self.context.clock.now();
         match self.hooks.insights(informer, name, hook, question, now).await {
             Ok(answer) => {
-                self.contacts.answered(informer, None);
+                self.contacts.answered(informer, handler(hook), None, now);
                 match reported {
                     Some(Reported::Degraded(why)) if !matches!(answer, Answer::Wait { .. }) => {
                         Attempt::Degraded { why, answer }
@@ -57,7 +57,8 @@ impl Questioner {
             }
             Err(failure) => {
                 let why = failure.message.clone();
-                self.contacts.answered(informer, Some(failure));
+                self.contacts
+                    .answered(informer, handler(hook), Some(failure), now);
                 Attempt::Unavailable(why)
             }
         }

@@ -147,6 +147,7 @@ fn planned(report: &PlanReport) -> PlannedUpgrade {
         clusters: group.clusters.clone(),
     });
     PlannedUpgrade {
+        computed_at: report.computed_at.as_second(),
         title: format!("{}/{} to {}", report.namespace, report.upgrade, report.target),
         clusters: report.clusters.len(),
         text: render(report, Detail::default()),

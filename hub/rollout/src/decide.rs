@@ -238,19 +238,27 @@ impl AssessedFleet<'_> {
         })
     }
 
-    /// Clusters that need nothing, and are on no page yet: their end is committed there, once the rollout has begun or there is nothing
-    /// else to do in it.
+    /// Clusters that need nothing, and are on no page yet: their end is committed there, once the rollout has begun, there is nothing
+    /// else to do in it, or canaries soak from then on.
     fn at_target(&self) -> Option<&BTreeSet<ClusterName>> {
         let rollout = self.rollout;
         let acts = !is_frozen(rollout)
             && rollout.spec.as_ref().is_ok_and(|spec| !spec.paused)
             && !has_selection_problem(rollout);
-        let has_begun = self.context.since.is_some() || is_all_complete(self.totals);
+        let has_begun = self.context.since.is_some() || is_all_complete(self.totals) || self.begins_to_soak();
         let at_target = &self.totals.at_target;
         (acts && has_begun && !at_target.is_empty()).then_some(at_target)
     }
 
-    /// A rollout in which no cluster needs anything begins with this plan; its records follow at once.
+    /// All canaries are complete, and some of them were so before.
+    fn begins_to_soak(&self) -> bool {
+        let spec = self.rollout.spec.as_ref();
+        let soaks = spec.is_ok_and(|spec| !spec.strategy.soak.is_zero());
+        let (awaited, complete) = self.totals.awaited_canaries;
+        soaks && complete >= awaited && self.totals.unrecorded_canaries > 0
+    }
+
+    /// A rollout in which no cluster needs anything, or no canary does, begins with this plan; its records follow at once.
     fn begins_with_records(&self) -> bool {
         self.context.since.is_none() && self.at_target().is_some()
     }

@@ -220,6 +220,8 @@ impl Decider {
         }
         queue.sort();
         let totals = SlotInputs::of(fleet.totals);
+        // They are recorded at once.
+        let recorded = (totals.unrecorded_canaries > 0).then_some(now);
         let inputs = SlotInputs {
             startable,
             // A start that was refused is tried again: it has begun nothing yet.
@@ -228,6 +230,9 @@ impl Decider {
             refused_starts: 0,
             // Whether these are there is known within a minute.
             may_hide_works: 0,
+            unrecorded_canaries: 0,
+            canaries_finished: totals.canaries_finished.max(recorded),
+            canaries_available: totals.canaries_available.max(recorded),
             ..totals
         };
         Ok(ForecastInput {

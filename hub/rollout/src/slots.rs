@@ -45,6 +45,8 @@ pub struct SlotInputs {
     pub failed_canaries: usize,
     /// Canaries in trouble.
     pub unhealthy_canaries: usize,
+    /// Canaries that need nothing, of which no record says yet since when.
+    pub unrecorded_canaries: usize,
     /// When a cluster that is no canary last started for the present goal.
     pub others_started: Option<Timestamp>,
     /// When a canary was last complete.
@@ -71,6 +73,7 @@ impl SlotInputs {
             complete_canaries: totals.awaited_canaries.1,
             failed_canaries: totals.failed_canaries.len(),
             unhealthy_canaries: totals.unhealthy_canaries.len(),
+            unrecorded_canaries: totals.unrecorded_canaries,
             others_started: totals.others_started.latest(),
             canaries_finished: totals.canaries_finished.latest(),
             canaries_available: totals.canaries_available.latest(),
@@ -167,17 +170,16 @@ fn soaking(spec: &Spec, inputs: &SlotInputs, now: Timestamp) -> Option<HaltKind>
     if spec.strategy.soak.is_zero() || inputs.complete_canaries < inputs.awaited_canaries {
         return None;
     }
-    if inputs.others_started > inputs.canaries_finished {
+    let begins = inputs.unrecorded_canaries > 0;
+    if inputs.others_started > inputs.canaries_finished && !begins {
         return None;
     }
     if inputs.unhealthy_canaries > 0 {
         return Some(HaltKind::CanarySoaking { until: None });
     }
-    // A canary that needed nothing has nothing to show.
-    let until = inputs
-        .canaries_available?
-        .saturating_add(spec.strategy.soak)
-        .ok()?;
+    // One that needed nothing soaks from when this was recorded: what it has shown before is not known.
+    let since = if begins { now } else { inputs.canaries_available? };
+    let until = since.saturating_add(spec.strategy.soak).ok()?;
     (now < until).then_some(HaltKind::CanarySoaking { until: Some(until) })
 }
 

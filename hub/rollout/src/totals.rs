@@ -44,6 +44,8 @@ pub(crate) struct Totals {
     /// Canaries that failed and are still canaries of the selection.
     pub failed_canaries: BTreeSet<ClusterName>,
     pub unhealthy_canaries: BTreeSet<ClusterName>,
+    /// Those that need nothing, of which no record says yet since when.
+    pub unrecorded_canaries: usize,
     pub canaries_finished: TimestampCounts,
     pub canaries_available: TimestampCounts,
     /// When clusters that are no canaries were started for the present goal.
@@ -282,6 +284,12 @@ impl Totals {
             adds,
         );
         let upgraded_at = assessment.upgraded_at;
+        let is_unrecorded = matches!(assessment.unrecorded.as_deref(), Some(Unrecorded::AtTarget(_)));
+        change(
+            &mut self.unrecorded_canaries,
+            is_there && is_unrecorded && upgraded_at.is_none(),
+            adds,
+        );
         self.canaries_finished.change(upgraded_at, adds);
         let available = assessment.available_since.filter(|_| is_there);
         self.canaries_available.change(upgraded_at.max(available), adds);

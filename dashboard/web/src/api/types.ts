@@ -175,6 +175,8 @@ export interface CurvePoint {
 
 export interface Forecast extends Band {
   title: string;
+  /** When it was made. */
+  computedAt?: number;
   /** How many clusters take part in it. */
   clusters?: number;
   text: string;

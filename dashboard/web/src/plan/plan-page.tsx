@@ -193,7 +193,7 @@ function Plans({ plans, now, changed }: { plans: Forecast[]; now: number; change
                 </h3>
                 <Ends band={plan} now={now} />
                 {!plan.p50 && <p>Fewer than half of the runs that were simulated end.</p>}
-                <ForecastFacts forecast={plan} />
+                <ForecastFacts forecast={plan} now={now} />
               </div>
             ))}
           </div>

@@ -4,7 +4,7 @@ import { api, type Meant } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { hasEnded } from '../fleet/upgrade-order';
 import { showDialog } from '../ui/dialog-host';
-import { Button, Target, Text } from '../ui/parts';
+import { Alert, Button, Target, Text } from '../ui/parts';
 import { useFleet, useStatus } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
 import { UpgradeDialog } from './upgrade-dialog';
@@ -86,12 +86,20 @@ function WhoElse({ upgrade }: { upgrade: string }) {
   );
 }
 
+/** Somebody else may have paused it since the question was opened. */
+function PausedMeanwhile({ upgrade }: { upgrade: string }) {
+  const { fleet } = useStatus();
+  useFleet();
+  return fleet.upgrades.get(upgrade)?.paused ? <Alert kind="info" title="Somebody has paused it meanwhile." /> : null;
+}
+
 function askPause(upgrade: Upgrade, onDone: () => void): void {
   showDialog((close) => (
     <UpgradeDialog upgrade={upgrade.key} title="Pause this upgrade?" action="Pause" send={() => api.pause(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
       <p>
         No other cluster of <Text of={upgrade.key} limit={127} /> starts until it is resumed.
       </p>
+      <PausedMeanwhile upgrade={upgrade.key} />
       <WhoWaits upgrade={upgrade} />
     </UpgradeDialog>
   ));

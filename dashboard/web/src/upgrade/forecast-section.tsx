@@ -12,12 +12,14 @@ import { momentAndDistance } from '../words/time';
 const Chart = lazy(() => import('../ui/forecast-chart'));
 
 export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; ended: EndedPoint[]; now: number }) {
-  // A forecast takes the server a second: it is asked for anew when clusters have ended, but not more often than every 30 seconds (of
-  // the hub). Once the upgrade is paused or halts, an older one is no longer true.
+  // A forecast takes the server a second: it is asked for anew when clusters have ended or the hub has forecast anew, but not more often
+  // than every 30 seconds (of the hub). Once the upgrade is paused or halts, an older one is no longer true.
   const { counts } = upgrade;
   const { clock } = useApp();
   const which = `${upgrade.key} ${upgrade.paused} ${upgrade.halt?.reason ?? ''}`;
-  const forecast = useLoaded(which, (signal) => api.forecast(upgrade.key, signal), `${counts.complete} ${counts.failed}`, Math.max(5000, clock.tick));
+  const ofHub = `${upgrade.forecast?.p50 ?? ''} ${upgrade.forecast?.stopPercent ?? ''}`;
+  const changes = `${counts.complete} ${counts.failed} ${ofHub}`;
+  const forecast = useLoaded(which, (signal) => api.forecast(upgrade.key, signal), changes, Math.max(5000, clock.tick));
   if (!forecast.value) {
     return (
       <>
@@ -54,7 +56,7 @@ export function ForecastView({ forecasts, ended = [], now, total, facts = true }
           <Chart forecasts={forecasts} ended={ended} now={now} total={total} />
         </Suspense>
       )}
-      {facts && <ForecastFacts forecast={first} />}
+      {facts && <ForecastFacts forecast={first} now={now} />}
     </>
   );
 }
@@ -74,9 +76,10 @@ export function Ends({ band, now }: { band: Band; now: number }) {
   );
 }
 
-export function ForecastFacts({ forecast }: { forecast: Forecast }) {
+export function ForecastFacts({ forecast, now }: { forecast: Forecast; now: number }) {
   return (
     <>
+      {forecast.computedAt !== undefined && <p class="quiet">Made {momentAndDistance(forecast.computedAt, now)}.</p>}
       <ul class="facts inline">
         <li>
           <strong>Stops:</strong>{' '}

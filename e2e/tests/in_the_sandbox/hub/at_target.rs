@@ -222,3 +222,34 @@ async fn a_cluster_that_joins_again_with_the_version_before_has_drifted() {
     assert_eq!((drifted.cluster.as_str(), drifted.to.as_str()), ("c01", "4.14.9"));
     light.shut_down().await;
 }
+
+/// Whoever has upgraded it, nobody knows since when it runs well: an upgrade that was deleted and made anew, or somebody by hand.
+#[tokio::test(start_paused = true)]
+async fn a_canary_that_runs_the_target_already_soaks_from_when_it_was_found() {
+    let mut light = fleet(&[("c01", "4.14.12"), ("c02", "4.14.9")]).await;
+    let is_canary = json!({"matchExpressions": [{"key": "name", "operator": "In", "values": ["c01"]}]});
+    let strategy = json!({"canaryClusters": {"clusterSelector": is_canary, "soakTime": "3h"}});
+    let spec = with(spec_of(&["c01", "c02"]), &json!({"upgradeStrategy": strategy}));
+    light.upgrade("spring", spec).await.unwrap();
+    minutes(60).await;
+    let begun = light.status("spring").await.unwrap().start_time;
+    assert!(begun.is_some());
+    assert_eq!(records(&light).await, [already("c01", "4.14.12")]);
+    // Whoever comes after knows it, too.
+    light.restart_hub().await.unwrap();
+    minutes(115).await;
+    assert!(!light.asked().contains_key("c02"), "{:?}", light.asked());
+    let (_, reason, _) = light.condition("spring", "InProgress").await.unwrap();
+    assert_eq!(reason, "CanarySoaking");
+    // One that is in trouble does not soak.
+    light.available("c01", false).await.unwrap();
+    minutes(30).await;
+    assert!(!light.asked().contains_key("c02"), "{:?}", light.asked());
+    light.available("c01", true).await.unwrap();
+    minutes(170).await;
+    assert!(!light.asked().contains_key("c02"), "{:?}", light.asked());
+    minutes(15).await;
+    assert!(light.asked().contains_key("c02"));
+    assert_eq!(light.status("spring").await.unwrap().start_time, begun);
+    light.shut_down().await;
+}

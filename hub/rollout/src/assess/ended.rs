@@ -67,6 +67,17 @@ impl<'a> ClusterView<'a> {
         by_work.and_then(|outcome| outcome.at).max(by_record)
     }
 
+    /// The same, if that attempt came to the present target: what somebody else has upgraded since has not shown itself by it.
+    pub(super) fn reached_at(&self) -> Option<Timestamp> {
+        let goal = &self.spec()?.goal;
+        let mut attempts = self.own_outcomes().filter(|recorded| {
+            recorded.entry.outcome == RecordedOutcome::Complete && recorded.entry.started.is_some()
+        });
+        let to = attempts.find_map(|recorded| Version::parse(&recorded.entry.to).ok());
+        self.upgraded_at()
+            .filter(|_| to.is_none_or(|to| goal.platform_reached(Some(&to))))
+    }
+
     /// How the cluster has ended, if it has and nothing was begun since.
     pub(super) fn ended(&self) -> Option<Ended<'a>> {
         if let Some(recorded) = self.needed_nothing() {
@@ -194,6 +205,7 @@ impl<'a> ClusterView<'a> {
             });
         let mut assessment = self.member(status, Step::WAIT);
         assessment.upgraded_at = match ended.state {
+            EndState::Complete if ended.found_at.is_some() => self.reached_at().or(ended.at),
             EndState::Complete => self.upgraded_at(),
             EndState::Failed => None,
         };

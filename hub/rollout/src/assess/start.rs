@@ -46,7 +46,7 @@ impl<'a> ClusterView<'a> {
             let reason = Reason::AlreadyAtTarget(format!("already runs {version}").into());
             let status = self.fresh(ClusterState::Complete, reason, IS_FINAL);
             let mut assessment = self.member(status, Step::WAIT);
-            assessment.upgraded_at = self.upgraded_at();
+            assessment.upgraded_at = self.reached_at();
             assessment.unrecorded = Some(Box::new(Unrecorded::AtTarget(version.to_string().into())));
             return assessment;
         }

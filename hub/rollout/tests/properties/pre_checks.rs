@@ -255,6 +255,24 @@ fn who_had_nothing_to_answer_is_asked_when_it_has_been_sent_back() {
     assert!(is_asked_for_target(&world));
 }
 
+/// The same release under the name of a mirror: no claim says that the cluster has it, and no answer comes but that.
+#[test]
+fn who_has_the_image_that_is_asked_for_is_not_asked_for_ever() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::Edit(vec![SpecEdit::Image]));
+    world.settle();
+    world.happen(&Event::Minutes(1));
+    world.has_nothing_to_answer(0);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+    world.happen(&Event::Progress(0));
+    world.settle();
+    assert!(!is_asked_for_target(&world), "it is asked once more");
+    world.has_nothing_to_answer(0);
+    world.settle();
+    assert!(is_asked_for_target(&world));
+}
+
 /// A stage behind the platform's has failed; meanwhile somebody has brought the platform back. The retry upgrades it again.
 #[test]
 fn a_retry_that_upgrades_the_platform_again_is_asked_before() {

@@ -165,7 +165,14 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
             source: AnswerSource::AtTarget,
             findings: Arc::default(),
         };
-        return Reply::Answered(answer);
+        // A version the cluster claims besides; of an image alone what was read before it was asked may be over.
+        let is_read =
+            target.is_some() || cluster.is_some_and(|status| was_read_since(status, None, question));
+        return if is_read {
+            Reply::Answered(answer)
+        } else {
+            Reply::AnsweredBefore(answer)
+        };
     }
     let by_cluster_version = || {
         let status = cluster?;
@@ -174,7 +181,7 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
             source: AnswerSource::ClusterVersion,
             findings: findings.into(),
         };
-        if text(status, &mark(target.as_ref(), question.asked_at)).is_some() {
+        if was_read_since(status, target.as_ref(), question) {
             Some(Reply::Answered(answer))
         } else {
             let is_same = has_value(status, &marks(target.as_ref()));
@@ -211,6 +218,11 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
             }
         }
     }
+}
+
+/// Whether ClusterVersion was read since it was asked.
+fn was_read_since(status: &ManifestStatus, target: Option<&Version>, question: &PreCheckQuestion) -> bool {
+    text(status, &mark(target, question.asked_at)).is_some()
 }
 
 /// The ids of accepted risks that the agent says have ended. They say nothing about risks of other clusters: who lies ends its own.

@@ -107,13 +107,25 @@ impl ClusterView<'_> {
         let question = self.question(target);
         let answered = self.answered(&question);
         let answer = answered.and_then(|work| work.answer.current());
-        let (standing, is_old) = match answer.map(|answer| &answer.source) {
-            Some(AnswerSource::AtTarget) => (Standing::AWAITED, true),
-            _ => self.standing(policy, target, answered),
+        let is_at_target = answer.is_some_and(|answer| answer.source == AnswerSource::AtTarget);
+        // Of an image alone the cluster claims nothing by which it could be known to have it still.
+        let is_by_image = is_at_target && target.version.is_none();
+        let (standing, is_old) = match is_at_target {
+            true if is_by_image && self.is_asked_in_attempt(answered) => (Standing::Clear, false),
+            true => (Standing::AWAITED, true),
+            false => self.standing(policy, target, answered),
         };
-        let is_due = answered.is_none_or(|work| is_old && self.may_ask_anew(policy, work));
+        let is_due = answered.is_none_or(|work| is_old && (is_by_image || self.may_ask_anew(policy, work)));
         let asks = is_due && self.may_ask() && self.has_turn(&question);
         (standing, asks.then_some(PreCheckStep::Ask))
+    }
+
+    /// Whether a work has asked the cluster since its attempt began.
+    fn is_asked_in_attempt(&self, work: Option<&PreCheckWork>) -> bool {
+        let asked = work.and_then(|work| Some(work.question.as_ref()?.asked_at));
+        // Questions have whole seconds.
+        let began = self.lead().map(|(_, work)| work.attempt_since().as_second());
+        asked.is_some_and(|asked| Some(asked.as_second()) >= began)
     }
 
     /// What is accepted while a cluster is in flight goes to its plan, and what is accepted no more is taken off it.

@@ -358,6 +358,18 @@ fn a_cluster_is_beyond_its_target_when_it_has_completed_a_newer_one() {
 }
 
 #[test]
+fn who_has_an_image_says_so_anew_when_it_is_asked_anew() {
+    let asked = ask(None, false, Vec::new());
+    let has = ("image", "registry/release@sha256:0");
+    let before = [("version", "4.14.9"), has];
+    let answer = read_work(&asked, None, &before).answer;
+    assert!(answer.current().is_none() && answer.any().is_some(), "{answer:?}");
+    let since = [("version", "4.14.9"), has, ("read-at-1767600000", "version")];
+    let answer = read_work(&asked, None, &since).answer;
+    assert_eq!(answer.current().unwrap().source, AnswerSource::AtTarget);
+}
+
+#[test]
 fn only_a_cluster_that_does_not_know_the_kind_is_taken_by_its_cluster_version() {
     let asked = ask(Some("4.14.12"), true, Vec::new());
     let with = |message: &str| {
