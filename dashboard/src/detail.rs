@@ -92,6 +92,8 @@ struct FindingView {
     #[serde(skip_serializing_if = "Option::is_none")]
     uid: Option<String>,
     accepted: bool,
+    /// On how many nobody has accepted it; it may hold fewer.
+    unaccepted: usize,
     holds: usize,
     /// On how many of these somebody has accepted it, and their agents have not been asked since.
     unconfirmed: usize,
@@ -316,7 +318,8 @@ fn finding(found: FleetFinding, reporters: &BTreeMap<&str, String>) -> FindingVi
         remedy: found.remedy,
         clusters: found.clusters.len(),
         names: found.clusters.into_iter().take(NAMED).collect(),
-        accepted: found.holds == 0,
+        accepted: found.unaccepted == 0,
+        unaccepted: found.unaccepted,
         holds: found.holds,
         uid: found.uid,
         unconfirmed: found.unconfirmed,

@@ -372,8 +372,15 @@ impl Facts {
         let given = |field: &Option<String>| field.clone().filter(|text| !text.trim().is_empty());
         let desired = &self.spec.desired;
         if let Some(image) = given(&desired.image) {
-            let known = self.cluster.all_offered().find(|offered| offered.image == image);
-            let known = known.map(|release| release.version.clone());
+            let offered = self.cluster.all_offered().find(|offered| offered.image == image);
+            let offered = offered.map(|release| &release.version);
+            // Once it is on its way there, it is offered no more.
+            let mut past = self.cluster.history.iter();
+            let taken_up = past.find(|past| past.image == image).map(|past| &past.version);
+            let known = offered
+                .or(taken_up)
+                .filter(|version| !version.is_empty())
+                .cloned();
             // A version that was found for another image says nothing of this one.
             let is_its_own = self.version_of.as_ref().is_none_or(|of| *of == image);
             let version = known.or_else(|| given(&desired.version).filter(|_| is_its_own));

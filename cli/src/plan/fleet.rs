@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_forecast::{Forecast, Model, PastUpgrade, SimulationSettings};
 use drydock_objects::{Fleet, upgrade};
-use drydock_rollout::ForecastInput;
+use drydock_rollout::{ForecastInput, left_to_later};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
@@ -52,6 +52,14 @@ impl<'a> PlannedFleet<'a> {
             anyhow::anyhow!("{name}: {}", table::printable(&error.to_string()))
         })?;
         if forecast_input.clusters.is_empty() {
+            let looked = self.fleet.look(&key, self.now);
+            let left = looked
+                .map(|(report, _)| left_to_later(&report))
+                .unwrap_or_default();
+            ensure!(
+                left.is_empty(),
+                "{key}: no cluster takes part{left}: an upgrade of another name would have them"
+            );
             bail!(
                 "{key}: no cluster is selected: check the placements' predicates, the cluster sets bound to their namespaces, and \
                  the labels of the clusters"

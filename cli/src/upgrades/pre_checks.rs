@@ -294,6 +294,10 @@ impl FleetView {
                     "No cluster that has answered has a finding that is not accepted."
                 )
             }
+            0 if self.findings.iter().any(|finding| finding.unaccepted > 0) => writeln!(
+                text,
+                "No cluster is held: those with findings that are not accepted have begun."
+            ),
             0 => writeln!(text, "No cluster has a finding that is not accepted."),
             1 => writeln!(text, "1 cluster has findings that are not accepted: {follows}."),
             held => writeln!(

@@ -58,6 +58,28 @@ async fn one_object_upgrades_clusters_with_and_without_the_agent() {
     fleet.shut_down().await.unwrap();
 }
 
+/// An image stands alone: its version is found by the agent, and what becomes of it is read by its digest.
+#[tokio::test(start_paused = true)]
+async fn an_image_upgrades_clusters_with_and_without_the_agent() {
+    let settings = fleet::three_clusters(5);
+    let mut upgrade = fleet::upgrade(&settings.clusters).unwrap();
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let status = version(&fleet.user_of("dev1").unwrap()).await.status.unwrap();
+    let mut offered = status.available_updates.iter();
+    let release = offered.find(|release| release.version.as_deref() == Some("4.14.12"));
+    let target = upgrade.spec.cluster_version.as_mut().unwrap();
+    (target.version, target.channel) = (None, None);
+    target.image = release.unwrap().image.clone();
+    fleet::start(&hub, &upgrade).await.unwrap();
+    fleet::until(&hub, "complete", 10 * HOURS, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    })
+    .await
+    .unwrap();
+    fleet.shut_down().await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_hub_that_is_killed_again_and_again_comes_to_the_same_end() {
     let settings = fleet::three_clusters(5);

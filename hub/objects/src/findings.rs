@@ -32,7 +32,9 @@ pub struct FleetFinding {
     pub uid: Option<String>,
     /// How many of its clusters it would hold: nobody has accepted it for them.
     pub holds: usize,
-    /// On how many of these somebody has accepted it, and their agents have not been asked since.
+    /// On how many nobody has accepted it, those included that it holds no more, as they have begun.
+    pub unaccepted: usize,
+    /// On how many that it holds somebody has accepted it, and their agents have not been asked since.
     #[serde(skip_serializing_if = "is_zero")]
     pub unconfirmed: usize,
     /// The clusters that have it.
@@ -86,6 +88,7 @@ pub fn grouped(
                 uuid: finding.uuid.as_deref().map(str::to_owned),
                 uid: finding.uid.as_deref().map(str::to_owned),
                 holds: 0,
+                unaccepted: 0,
                 unconfirmed: 0,
                 clusters: Vec::new(),
                 rank: finding.level,
@@ -93,7 +96,9 @@ pub fn grouped(
             if finding.level > group.rank {
                 (group.rank, group.level) = (finding.level, finding.level.as_str());
             }
-            let holds = !finding.acceptance.is_accepted() && may_be_held(name);
+            let is_open = !finding.acceptance.is_accepted();
+            let holds = is_open && may_be_held(name);
+            group.unaccepted += usize::from(is_open);
             let is_unconfirmed = holds && finding.acceptance == FindingAcceptance::Unconfirmed;
             group.holds += usize::from(holds);
             group.unconfirmed += usize::from(is_unconfirmed);
@@ -102,9 +107,9 @@ pub fn grouped(
     }
     let mut findings: Vec<FleetFinding> = grouped.into_values().collect();
     let order = |finding: &FleetFinding| {
-        let is_accepted = finding.holds == 0;
+        let (holds_nobody, is_accepted) = (finding.holds == 0, finding.unaccepted == 0);
         let worst_first = std::cmp::Reverse((finding.rank, finding.holds, finding.clusters.len()));
-        (is_accepted, worst_first, finding.summary.clone())
+        (holds_nobody, is_accepted, worst_first, finding.summary.clone())
     };
     findings.sort_by_cached_key(order);
     findings

@@ -152,6 +152,11 @@ fn selected(report: &Report) -> ConditionValue {
                 reason::NO_CLUSTERS,
                 "which clusters are selected is not known while the spec is invalid",
             ),
+            0 if !report.left_to.is_empty() => value(
+                FALSE,
+                reason::NO_CLUSTERS,
+                format!("no cluster takes part{}", left_to_later(report)),
+            ),
             0 => value(
                 FALSE,
                 reason::NO_CLUSTERS,
@@ -189,7 +194,7 @@ fn in_progress(report: &Report) -> ConditionValue {
         "{moving} in flight, {} of {} complete{}",
         counts.complete,
         counts.total,
-        left(report)
+        left_to_later(report)
     );
     match halted {
         // Running upgrades continue without a valid spec or a selection; otherwise the halt is what is new.
@@ -197,14 +202,14 @@ fn in_progress(report: &Report) -> ConditionValue {
             return value(TRUE, reason::IN_PROGRESS, so_far);
         }
         Some((reason, why)) if moving > 0 => return value(FALSE, reason, format!("{why}; {so_far}")),
-        Some((reason, why)) => return value(FALSE, reason, format!("{why}{}", left(report))),
+        Some((reason, why)) => return value(FALSE, reason, format!("{why}{}", left_to_later(report))),
         None => {}
     }
     if report.complete() {
         return value(
             FALSE,
             reason::COMPLETE,
-            format!("{}{}", completed(report), left(report)),
+            format!("{}{}", completed(report), left_to_later(report)),
         );
     }
     if report.awaits_records > 0 && counts.complete == counts.total {
@@ -222,7 +227,10 @@ fn in_progress(report: &Report) -> ConditionValue {
         return value(TRUE, reason::IN_PROGRESS, message);
     }
     if counts.total == 0 {
-        let message = format!("no cluster is selected{}", left(report));
+        let message = match left_to_later(report) {
+            left if left.is_empty() => "no cluster is selected".to_owned(),
+            left => format!("no cluster takes part{left}"),
+        };
         return value(FALSE, reason::NOT_STARTED, message);
     }
     if counts.pending == 0 {
@@ -231,7 +239,7 @@ fn in_progress(report: &Report) -> ConditionValue {
             counts.complete,
             counts.total,
             counts.failed,
-            left(report)
+            left_to_later(report)
         );
         return value(FALSE, reason::CLUSTER_FAILED, message);
     }
@@ -239,7 +247,7 @@ fn in_progress(report: &Report) -> ConditionValue {
         "{} waiting{}{}",
         clusters(counts.pending),
         first_wait(report),
-        left(report)
+        left_to_later(report)
     );
     match report.rollout_since {
         None => value(FALSE, reason::NOT_STARTED, message),
@@ -261,13 +269,23 @@ fn complete(report: &Report, in_progress: &ConditionValue) -> ConditionValue {
         return value(
             TRUE,
             reason::COMPLETE,
-            format!("{} {}{}", every(counts.complete), completed(report), left(report)),
+            format!(
+                "{} {}{}",
+                every(counts.complete),
+                completed(report),
+                left_to_later(report)
+            ),
         );
     }
     value(
         FALSE,
         in_progress.reason,
-        format!("{} of {} complete{}", counts.complete, counts.total, left(report)),
+        format!(
+            "{} of {} complete{}",
+            counts.complete,
+            counts.total,
+            left_to_later(report)
+        ),
     )
 }
 
@@ -287,11 +305,11 @@ fn completed(report: &Report) -> String {
     }
 }
 
-/// What was left to later upgrades, and to how many.
 /// How a text names the upgrade that clusters are left to: not everybody may know of that.
 pub const LEFT_TO: &str = "left to the later upgrade ";
 
-fn left(report: &Report) -> String {
+/// How many clusters are left to later upgrades, each after a semicolon; empty if none are.
+pub fn left_to_later(report: &Report) -> String {
     let parts = report.left_to.iter().take(3);
     let parts = parts.map(|(upgrade, count)| format!("; {} {LEFT_TO}{upgrade}", clusters(*count)));
     parts.collect()

@@ -36,7 +36,9 @@ mod window;
 
 pub use assess::{ClusterPreChecks, rollout_since};
 pub use check::{Violation, check};
-pub use conditions::{ConditionStatus, ConditionType, LEFT_TO, UpgradeCondition, upgrade_conditions};
+pub use conditions::{
+    ConditionStatus, ConditionType, LEFT_TO, UpgradeCondition, left_to_later, upgrade_conditions,
+};
 pub use decide::decide;
 pub use decider::Decider;
 pub use drydock_names::names::{EndState, WorkKind};

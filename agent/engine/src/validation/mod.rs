@@ -77,15 +77,8 @@ fn image_target(facts: &Facts, image: String, version: Option<String>) -> Valida
                  be read from its registry: {why}; giving spec.desired.version as well is another way"
             )),
         },
-        // What the cluster or the registry says of the image belongs into the spec.
-        Some(version)
-            if facts
-                .spec
-                .desired
-                .version
-                .as_ref()
-                .is_some_and(|given| *given != version) =>
-        {
+        // What the cluster or the registry says of the image belongs into the spec: the hub reads there which release it is.
+        Some(version) if facts.spec.desired.version.as_ref() != Some(&version) => {
             ValidationOutcome::Version { version, image }
         }
         Some(version) => compare(facts, &version).unwrap_or(ValidationOutcome::Valid(Target::Image {

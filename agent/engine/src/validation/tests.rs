@@ -92,15 +92,22 @@ fn the_same_or_an_older_version_is_understood_and_no_upgrade() {
 
 #[test]
 fn an_offered_image_is_known_by_its_version() {
-    let valid = outcome(|facts| {
-        facts.spec.desired = image("a");
-        facts.cluster.offered.push(ReleaseRef {
-            version: "4.14.12".to_owned(),
-            image: image("a").image.unwrap(),
-        });
-    });
+    let offered = |version: Option<&str>| {
+        outcome(|facts| {
+            facts.spec.desired = image("a");
+            facts.spec.desired.version = version.map(str::to_owned);
+            facts.cluster.offered.push(ReleaseRef {
+                version: "4.14.12".to_owned(),
+                image: image("a").image.unwrap(),
+            });
+        })
+    };
     assert!(
-        matches!(valid, ValidationOutcome::Valid(Target::Image { version: Some(version), .. }) if version == "4.14.12")
+        matches!(offered(None), ValidationOutcome::Version { version, .. } if version == "4.14.12"),
+        "it belongs into the spec"
+    );
+    assert!(
+        matches!(offered(Some("4.14.12")), ValidationOutcome::Valid(Target::Image { version: Some(version), .. }) if version == "4.14.12")
     );
 }
 

@@ -122,6 +122,8 @@ export interface Finding {
   /** What it is to its informer. */
   uid?: string;
   /** On how many clusters nobody has accepted it. */
+  /** On how many nobody has accepted it; it may hold fewer. */
+  unaccepted?: number;
   holds?: number;
   /** On how many of these somebody has accepted it, and their agents have not been asked since. */
   unconfirmed?: number;

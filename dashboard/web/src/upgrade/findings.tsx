@@ -35,9 +35,10 @@ export function Findings(props: Shown) {
           <p class="finding-head">
             <LevelLabel level={finding.level} /> <strong>{clusters(finding.clusters)}</strong> <Text of={finding.type} limit={63} />
             {finding.accepted && <Label color="green">accepted</Label>}
-            {!finding.accepted && finding.holds !== undefined && finding.holds < finding.clusters && (
-              <span class="quiet">not accepted on {clusters(finding.holds)}</span>
+            {!finding.accepted && (finding.unaccepted ?? finding.clusters) < finding.clusters && (
+              <span class="quiet">not accepted on {clusters(finding.unaccepted ?? 0)}</span>
             )}
+            {!finding.accepted && finding.holds === 0 && <span class="quiet">holds no cluster any more: they have begun</span>}
             {(finding.unconfirmed ?? 0) > 0 && (
               <span class="quiet">accepted on {clusters(finding.unconfirmed ?? 0)}, and counts there when the agents have confirmed it</span>
             )}
@@ -82,6 +83,7 @@ function Effect({ mode, upgrade, holds }: { mode: string | undefined; upgrade: s
   const key = <Text of={upgrade} limit={127} />;
   switch (mode) {
     case 'Require':
+      if (holds === 0) return <p>It holds back no cluster of {key}: those that have it have begun.</p>;
       return (
         <p>
           It no longer holds back {clusters(holds)} of {key}, whose preChecks.mode is Require; other findings may hold them back still.

@@ -161,3 +161,31 @@ async fn an_image_is_known_by_its_label_which_becomes_the_version_that_is_asked_
     );
     spoke.fleet.shut_down().await.unwrap();
 }
+
+/// It is offered no more once the cluster is on its way there.
+#[tokio::test(start_paused = true)]
+async fn an_image_that_is_offered_is_the_same_upgrade_to_its_end() {
+    let spoke = Spoke::start(|_| {}, |outside| outside).await.unwrap();
+    let cluster = spoke.version().await.unwrap();
+    let offered = cluster.status.unwrap().available_updates;
+    let release = offered
+        .iter()
+        .find(|release| release.version.as_deref() == Some("4.14.12"))
+        .unwrap();
+    spoke
+        .ask(json!({"desired": {"image": release.image, "version": null, "channel": null}}))
+        .await
+        .unwrap();
+    let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
+    assert_eq!(entry.version.as_deref(), Some("4.14.12"));
+    let status = spoke
+        .upgrades()
+        .get(UPGRADE_CONFIG)
+        .await
+        .unwrap()
+        .status
+        .unwrap();
+    assert_eq!(status.history.unwrap().len(), 1);
+    spoke.withdraw().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
+}

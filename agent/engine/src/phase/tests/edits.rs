@@ -196,3 +196,58 @@ fn not_to_say_that_no_extra_workers_are_wanted_is_no_change() {
     let conditions = agent.entry().conditions.as_deref().unwrap();
     assert!(condition::find(conditions, ConditionType::UpgradeConfigAccepted).is_none());
 }
+
+/// It is offered until the cluster is on its way there: from then on its history says which version the image has.
+#[test]
+fn an_image_that_is_offered_no_more_is_the_same_upgrade() {
+    let mut agent = Agent::new();
+    let image = format!("quay.io/x/y@sha256:{}", "0".repeat(64));
+    agent.cluster().offered[1].image.clone_from(&image);
+    agent.seen.spec.desired.version = None;
+    agent.seen.spec.desired.channel = None;
+    agent.seen.spec.desired.image = Some(image.clone());
+    agent.look();
+    let asks = Command::SetVersion {
+        version: "4.14.12".to_owned(),
+        image: image.clone(),
+    };
+    assert_eq!(agent.look().0, [asks]);
+    agent.seen.spec.desired.version = Some("4.14.12".to_owned());
+    agent.seen.version_of = Some(image.clone());
+    for _ in 0..3 {
+        agent.look();
+    }
+    let phase = |agent: &Agent| {
+        agent
+            .status
+            .history
+            .as_ref()
+            .unwrap()
+            .iter()
+            .map(|entry| (entry.version.clone(), entry.phase))
+            .collect::<Vec<_>>()
+    };
+    let before = phase(&agent);
+    assert_eq!(before.len(), 1);
+    agent.cluster().asked = Some(ReleaseRef {
+        version: String::new(),
+        image: image.clone(),
+    });
+    agent.cluster().offered.clear();
+    agent.look();
+    assert_eq!(phase(&agent).len(), 1, "{:?}", phase(&agent));
+    let now = agent.seen.now;
+    agent.cluster().history.insert(
+        0,
+        HistoryEntry {
+            version: "4.14.12".to_owned(),
+            image,
+            completed: false,
+            started: Some(now),
+        },
+    );
+    agent.cluster().desired = Some("4.14.12".to_owned());
+    agent.look();
+    assert_eq!(phase(&agent).len(), 1, "{:?}", phase(&agent));
+    assert_eq!(phase(&agent)[0].0.as_deref(), Some("4.14.12"));
+}
