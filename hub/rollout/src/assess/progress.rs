@@ -305,7 +305,8 @@ fn shows(feedback: &VersionFeedback, target: &Target) -> Shows {
     let image = target
         .image
         .as_ref()
-        .map(|wanted| feedback.image.as_deref() == Some(wanted.as_str()));
+        // It may have been mirrored: the digest says which release it is (hub.md, section 7).
+        .map(|wanted| feedback.image.as_deref().map(image_digest) == Some(image_digest(wanted)));
     let versions = target.version.as_ref().zip(feedback.version.as_ref());
     // Metadata of the build makes a version neither newer nor another one.
     let order = versions.map(|(wanted, shown)| shown.cmp_precedence(wanted));
@@ -357,6 +358,23 @@ mod tests {
         assert_eq!(shown("4.14.12", "4.14.12+build"), Shows::Target);
         assert_eq!(shown("4.14.13", "4.14.12+build"), Shows::Newer);
         assert_eq!(shown("4.14.12-rc.1", "4.14.12"), Shows::Other);
+    }
+
+    #[test]
+    fn an_image_is_the_same_under_the_name_of_a_mirror() {
+        let shown = |image: &str| {
+            let target = Target {
+                image: Some("mirror.example.com/ocp/release@sha256:12".to_owned()),
+                ..Target::default()
+            };
+            let feedback = VersionFeedback {
+                image: Some(image.into()),
+                ..VersionFeedback::default()
+            };
+            shows(&feedback, &target)
+        };
+        assert_eq!(shown("quay.io/openshift/release@sha256:12"), Shows::Target);
+        assert_eq!(shown("mirror.example.com/ocp/release@sha256:13"), Shows::Other);
     }
 
     /// Somebody else's update is waited for from when it is asked for, unless the cluster refuses it or it fails for long.
