@@ -197,23 +197,13 @@ fn fail(entry: &mut UpgradeHistory, reason: &str, message: String, now: Timestam
     entry.phase = UpgradePhase::Failed;
 }
 
-/// By what a desired release is known in the history. An image whose version nobody says at the moment is that of the upgrade under way that was
-/// accepted for it.
-fn key(facts: &Facts, history: &[UpgradeHistory]) -> String {
+/// By what a desired release is known in the history.
+fn key(facts: &Facts) -> String {
     let desired = &facts.spec.desired;
     let known = facts
         .target()
         .and_then(|target| target.version().map(str::to_owned));
-    let of_accepted = || {
-        let under_way = history.first().filter(|entry| !is_over(entry))?;
-        let accepted = under_way.accepted_spec.as_ref()?.desired.image.as_ref()?;
-        under_way
-            .version
-            .clone()
-            .filter(|_| desired.image.as_ref() == Some(accepted))
-    };
     known
-        .or_else(of_accepted)
         .or_else(|| desired.image.clone())
         .or_else(|| desired.version.clone())
         .filter(|key| !key.is_empty())
@@ -222,7 +212,7 @@ fn key(facts: &Facts, history: &[UpgradeHistory]) -> String {
 
 /// The entry of the desired release, at the front of the history.
 fn entry<'a>(facts: &Facts, history: &'a mut Vec<UpgradeHistory>) -> &'a mut UpgradeHistory {
-    let version = key(facts, history);
+    let version = key(facts);
     // Until its version was known, an image stood for it.
     if let Some(first) = history.first_mut()
         && first.version.is_some()

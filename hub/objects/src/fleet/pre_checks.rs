@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, AnswerSource, ClusterName, ClusterPreChecks, KnownAnswer, OtherQuestion, PreCheckAnswer,
-    PreCheckWork, PreCheckWrite, UpgradeKey, pre_checks_work_name,
+    Action, AnswerSource, ClusterName, ClusterPreChecks, KnownAnswer, OtherQuestion, PreCheckWork,
+    PreCheckWrite, UpgradeKey, pre_checks_work_name,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -238,30 +238,26 @@ fn with_earlier(work: Arc<PreCheckWork>, before: Option<&PreCheckWork>) -> Arc<P
         ))
     };
     let known = before.filter(|before| target(before).is_some() && target(before) == target(&work));
-    let answer = match known.map(|before| &before.answer) {
-        Some(KnownAnswer::Current(earlier) | KnownAnswer::Earlier(earlier)) if says_less(&work, earlier) => {
-            KnownAnswer::Earlier(earlier.clone())
-        }
-        Some(of_another @ KnownAnswer::OfAnother(_)) if work.answer == KnownAnswer::None => {
-            of_another.clone()
-        }
-        _ => return work,
-    };
-    Arc::new(PreCheckWork {
-        answer,
-        ..(*work).clone()
-    })
+    match known.map(|before| before.answer.before()) {
+        Some(earlier) if says_less(&work, &earlier) => Arc::new(PreCheckWork {
+            answer: earlier,
+            ..(*work).clone()
+        }),
+        _ => work,
+    }
 }
 
 /// Whether a work says less than it did: nothing, or only what ClusterVersion says where its agent held the cluster. That a cluster knows no
 /// UpdatePlan may be for the moment in which its definition is replaced.
-fn says_less(work: &PreCheckWork, earlier: &PreCheckAnswer) -> bool {
-    let by_agent = matches!(earlier.source, AnswerSource::Agent { stops: true, .. });
-    match &work.answer {
-        KnownAnswer::None | KnownAnswer::OfAnother(_) => true,
-        KnownAnswer::Earlier(now) | KnownAnswer::Current(now) => {
-            by_agent && now.source == AnswerSource::ClusterVersion
+fn says_less(work: &PreCheckWork, earlier: &KnownAnswer) -> bool {
+    match (&work.answer, earlier) {
+        (KnownAnswer::None, earlier) => *earlier != KnownAnswer::None,
+        (KnownAnswer::OfAnother(_), earlier) => matches!(earlier, KnownAnswer::Earlier(_)),
+        (KnownAnswer::Earlier(now) | KnownAnswer::Current(now), KnownAnswer::Earlier(earlier)) => {
+            matches!(earlier.source, AnswerSource::Agent { stops: true, .. })
+                && now.source == AnswerSource::ClusterVersion
         }
+        (KnownAnswer::Earlier(_) | KnownAnswer::Current(_), _) => false,
     }
 }
 

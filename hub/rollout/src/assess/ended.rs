@@ -56,12 +56,16 @@ impl<'a> ClusterView<'a> {
         })
     }
 
+    /// This upgrade's newest attempt that was complete, by the records.
+    fn complete_attempt(&self) -> Option<&'a RecordedEntry> {
+        self.own_outcomes().find(|recorded| {
+            recorded.entry.outcome == RecordedOutcome::Complete && recorded.entry.started.is_some()
+        })
+    }
+
     /// When the newest attempt of this upgrade was complete, for whatever goal. That a later one needed nothing changes nothing about it.
     pub(super) fn upgraded_at(&self) -> Option<Timestamp> {
-        let by_record = self.own_outcomes().find(|recorded| {
-            recorded.entry.outcome == RecordedOutcome::Complete && recorded.entry.started.is_some()
-        });
-        let by_record = by_record.map(|recorded| recorded.entry.completed);
+        let by_record = self.complete_attempt().map(|recorded| recorded.entry.completed);
         let outcome = self.lead().and_then(|(_, work)| work.outcome.as_ref());
         let by_work = outcome.filter(|outcome| outcome.state == EndState::Complete);
         by_work.and_then(|outcome| outcome.at).max(by_record)
@@ -70,10 +74,8 @@ impl<'a> ClusterView<'a> {
     /// The same, if that attempt came to the present target: what somebody else has upgraded since has not shown itself by it.
     pub(super) fn reached_at(&self) -> Option<Timestamp> {
         let goal = &self.spec()?.goal;
-        let mut attempts = self.own_outcomes().filter(|recorded| {
-            recorded.entry.outcome == RecordedOutcome::Complete && recorded.entry.started.is_some()
-        });
-        let to = attempts.find_map(|recorded| Version::parse(&recorded.entry.to).ok());
+        let attempt = self.complete_attempt();
+        let to = attempt.and_then(|recorded| Version::parse(&recorded.entry.to).ok());
         self.upgraded_at()
             .filter(|_| to.is_none_or(|to| goal.platform_reached(Some(&to))))
     }

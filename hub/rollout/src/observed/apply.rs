@@ -139,13 +139,7 @@ impl Observed {
             asked.is_some_and(|asked| asked.is_same(&ask.question))
         };
         let before = row.pre_checks.as_ref().filter(asks_same);
-        let answer = match before.map(|work| &work.answer) {
-            Some(KnownAnswer::Current(earlier) | KnownAnswer::Earlier(earlier)) => {
-                KnownAnswer::Earlier(earlier.clone())
-            }
-            Some(of_another @ KnownAnswer::OfAnother(_)) => of_another.clone(),
-            Some(KnownAnswer::None) | None => KnownAnswer::None,
-        };
+        let answer = before.map_or(KnownAnswer::None, |work| work.answer.before());
         let without_image = before.and_then(|work| work.without_image.clone());
         row.pre_checks = Some(Arc::new(PreCheckWork {
             uid: Uid::new(format!("{}-pre-checks", ask.cluster)),

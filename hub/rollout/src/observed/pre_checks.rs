@@ -211,6 +211,14 @@ impl KnownAnswer {
         }
     }
 
+    /// What it is once the same is asked anew: it holds what it held, and lets nothing start.
+    pub fn before(&self) -> Self {
+        match self {
+            Self::Current(answer) | Self::Earlier(answer) => Self::Earlier(answer.clone()),
+            Self::None | Self::OfAnother(_) => self.clone(),
+        }
+    }
+
     /// The last answer, of whatever time, to whatever upgrade.
     pub fn any(&self) -> Option<&PreCheckAnswer> {
         match self {
