@@ -28,7 +28,9 @@ pub mod selector;
 pub mod upgradeconfig;
 
 pub use crd::{RenderError, crds, file_name, to_yaml};
-pub use drydock_names::{ClusterName, IntOrPercent, image_digest, is_printable, names, on_one_line};
+pub use drydock_names::{
+    ClusterName, IntOrPercent, image_digest, is_printable, is_same_image, names, on_one_line,
+};
 pub use duration::GoDuration;
 pub use foreign::Fields;
 pub use list::{List, Nullable};

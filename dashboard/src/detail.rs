@@ -187,6 +187,8 @@ pub(crate) async fn detail(
         Some(Halt::CanarySoaking { until, .. }) => until.map(Timestamp::as_second),
         _ => None,
     };
+    let target = object.spec.cluster_version.as_ref();
+    let target = target.and_then(|target| target.version.as_deref());
     let pieces = pieces(&UpgradeDetail {
         summary: UpgradeSummary::of(&key, &seen, &viewer.scope),
         conditions: conditions(&object, &viewer.scope),
@@ -196,7 +198,7 @@ pub(crate) async fn detail(
         in_flight: clusters
             .iter()
             .filter(|one| one.state.in_flight())
-            .map(in_flight)
+            .map(|one| in_flight(one, target))
             .collect(),
         failures: failures(&clusters),
         failed_set: drydock_edits::failed_set(&clusters),
@@ -238,14 +240,14 @@ fn canary(details: &ClusterDetails) -> CanaryView {
     }
 }
 
-fn in_flight(details: &ClusterDetails) -> InFlightView {
+fn in_flight(details: &ClusterDetails, target: Option<&str>) -> InFlightView {
     InFlightView {
         name: details.name.clone(),
         state: details.state.as_str(),
         reason: details.reason.clone(),
         message: details.message.clone(),
         started_at: details.started_at.map(Timestamp::as_second),
-        share: details.percent() as f64 / 100.0,
+        share: details.percent(target) as f64 / 100.0,
         normal_until: details.deadline.map(Timestamp::as_second),
     }
 }

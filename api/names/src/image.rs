@@ -4,3 +4,8 @@
 pub fn image_digest(image: &str) -> &str {
     image.rsplit_once('@').map_or(image, |(_, digest)| digest)
 }
+
+/// Whether two names are of the same release image: it may have been mirrored.
+pub fn is_same_image(one: &str, other: &str) -> bool {
+    image_digest(one) == image_digest(other)
+}

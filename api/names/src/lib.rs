@@ -10,6 +10,6 @@ mod printable;
 pub mod reasons;
 
 pub use cluster_name::ClusterName;
-pub use image::image_digest;
+pub use image::{image_digest, is_same_image};
 pub use int_or_percent::{IntOrPercent, InvalidIntOrPercent};
 pub use printable::{is_printable, on_one_line};

@@ -1,7 +1,7 @@
 //! Which release a ClusterVersion requests. The agent reads it in the object, the hub in what is fed back: both must name it alike, because a
 //! finding about it is accepted by that name.
 
-use crate::image_digest;
+use crate::{image_digest, is_same_image};
 
 /// How much is kept of what is requested: it may be any text.
 const REQUESTED: usize = 256;
@@ -73,7 +73,7 @@ impl KnownRelease {
         let mut images = self.images.iter().filter(|image| !image.is_empty()).peekable();
         let is_image = |image: &str| match images.peek() {
             None => version.is_some(),
-            Some(_) => images.any(|has| image_digest(has) == image_digest(image)),
+            Some(_) => images.any(|has| is_same_image(has, image)),
         };
         let is_version = version.is_none_or(|version| given(self.version.as_deref()) == Some(version));
         is_version && image.is_none_or(is_image)

@@ -156,7 +156,7 @@ mod tests {
             (ClusterState::Operators, 99),
             (ClusterState::Complete, 100),
         ] {
-            assert_eq!(details("dev1", state).percent(), shown, "{state}");
+            assert_eq!(details("dev1", state).percent(None), shown, "{state}");
         }
     }
 }

@@ -124,7 +124,7 @@ impl Bars {
         }
         for details in &shown.moving {
             let bar = self.bar(&details.name)?;
-            bar.set_position(details.percent());
+            bar.set_position(details.percent(None));
             bar.set_message(format!(
                 "{:<14} {}",
                 details.state.as_str(),

@@ -286,7 +286,11 @@ impl FleetView {
         self.write_not_asked(&mut text);
         let _ = match self.held {
             0 if self.asked == 0 && self.all_unanswered() == 0 => {
-                writeln!(text, "Nobody has been asked: what would be found is not known.")
+                let why = match self.mode {
+                    REPORT | REQUIRE => "a cluster is asked before it starts",
+                    _ => "what would be found is not known",
+                };
+                writeln!(text, "Nobody is asked now: {why}.")
             }
             0 if self.all_unanswered() > 0 || self.answered < self.asked || !self.not_asked.is_empty() => {
                 writeln!(
@@ -389,13 +393,17 @@ fn named(informer: &str, uid: Option<&str>) -> String {
     uid.map_or_else(|| informer.to_owned(), |uid| format!("{informer}/{uid}"))
 }
 
+/// The mode in which nobody is asked.
+const OFF: &str = "Off";
+/// The mode in which a cluster starts whatever it answers.
+const REPORT: &str = "Report";
 /// The mode in which a cluster waits for its answer.
 const REQUIRE: &str = "Require";
 
 fn mode(upgrade: &ManagedClustersUpgrade) -> &'static str {
     match parse_spec(upgrade).map(|spec| spec.pre_checks.mode) {
-        Ok(PreChecksMode::Off) => "Off",
-        Ok(PreChecksMode::Report) => "Report",
+        Ok(PreChecksMode::Off) => OFF,
+        Ok(PreChecksMode::Report) => REPORT,
         Ok(PreChecksMode::Require) => REQUIRE,
         Err(_) => "unknown: the spec is invalid",
     }

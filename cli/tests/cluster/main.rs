@@ -230,6 +230,18 @@ async fn a_cluster_is_asked_itself() {
         "{updating}"
     );
     assert!(updating.contains("\n= Update Health =\n"), "{updating}");
+    // Without an agent, too, nothing is looked at any more: its own update would be in the way of it.
+    let target = updating
+        .lines()
+        .find_map(|line| line.strip_prefix("Target Version:  "));
+    let target = target.unwrap().split(' ').next().unwrap();
+    let begun = ["cluster", "pre-checks", "--version", target, "--timeout", "1s"];
+    let begun = begun.iter().chain(&of_cluster).copied().collect::<Vec<_>>();
+    let begun = sandbox.refuses(&begun);
+    assert!(
+        begun.contains(&format!("the update to {target} has begun")),
+        "{begun}"
+    );
     let hub = sandbox.refuses(&["cluster", "status", "--context", "hub"]);
     assert!(hub.contains("ClusterVersion"), "{hub}");
 }

@@ -86,13 +86,20 @@ impl ClusterDetails {
         }
     }
 
-    /// How far the cluster is, in percent: its own figure while it upgrades.
-    pub fn percent(&self) -> u64 {
+    /// How far the cluster is on its way to the version `target`, in percent: its own figure while it upgrades. A message that says what it
+    /// waits for names no step: then it is where it is known to be.
+    pub fn percent(&self, target: Option<&str>) -> u64 {
+        let is_version_reached = self.version.is_some() && self.version.as_deref() == target;
         match self.state {
             ClusterState::NotStarted | ClusterState::PreAction => 0,
             ClusterState::Initialized | ClusterState::PartialUpgrade => percent_in(&self.message)
                 .or_else(|| percent_of_step(&self.message))
                 .unwrap_or(1)
+                .max(match self.state {
+                    ClusterState::PartialUpgrade if is_version_reached => WORKERS_BEGIN,
+                    ClusterState::PartialUpgrade => CONTROL_PLANE_BEGINS,
+                    _ => 1,
+                })
                 .min(99),
             ClusterState::Operators | ClusterState::PostAction => 99,
             ClusterState::Complete | ClusterState::Failed => 100,
@@ -105,12 +112,17 @@ impl ClusterDetails {
     }
 }
 
+/// How far an upgrade is when the control plane begins, in percent.
+const CONTROL_PLANE_BEGINS: u64 = 5;
+/// How far it is when the workers follow.
+const WORKERS_BEGIN: u64 = 80;
+
 /// An agent names the step that it waits for; this is about when each begins.
 fn percent_of_step(message: &str) -> Option<u64> {
     const STEPS: [(&str, u64); 4] = [
         ("UpgradeCommenced", 3),
-        ("ControlPlaneUpgraded", 5),
-        ("WorkerNodesUpgraded", 80),
+        ("ControlPlaneUpgraded", CONTROL_PLANE_BEGINS),
+        ("WorkerNodesUpgraded", WORKERS_BEGIN),
         ("ClusterHealthyAfterUpgrade", 95),
     ];
     STEPS
@@ -151,5 +163,62 @@ mod tests {
         ] {
             assert_eq!(percent_in(message), figure, "{message}");
         }
+    }
+
+    #[test]
+    fn what_is_waited_for_takes_nothing_from_the_share() {
+        let mut last = 0;
+        for (state, version, message) in [
+            (
+                ClusterState::Initialized,
+                "4.14.9",
+                "waiting until the cluster takes up the target",
+            ),
+            (
+                ClusterState::PartialUpgrade,
+                "4.14.9",
+                "upgrading: UpgradeCommenced",
+            ),
+            (
+                ClusterState::PartialUpgrade,
+                "4.14.9",
+                "upgrading: ControlPlaneUpgraded",
+            ),
+            (
+                ClusterState::PartialUpgrade,
+                "4.14.9",
+                "upgrading: monitoring is not available",
+            ),
+            (
+                ClusterState::PartialUpgrade,
+                "4.14.12",
+                "upgrading: WorkerNodesUpgraded",
+            ),
+            (
+                ClusterState::PartialUpgrade,
+                "4.14.12",
+                "upgrading: the MachineConfigPool worker is paused",
+            ),
+        ] {
+            let status = ClusterDetails {
+                name: "dev1".to_owned(),
+                canary: false,
+                selected: true,
+                state,
+                reason: String::new(),
+                message: message.to_owned(),
+                version: Some(version.to_owned()),
+                since: None,
+                started_at: None,
+                ended_at: None,
+                deadline: None,
+                opens_at: None,
+                is_blocked: false,
+            };
+            let percent = status.percent(Some("4.14.12"));
+            assert!(percent >= last, "{message}: {percent}");
+            last = percent;
+        }
+        assert_eq!(last, 80);
     }
 }

@@ -158,7 +158,7 @@ impl ClusterView<'_> {
     }
 }
 
-/// The first of the clusters whose works are not gone, for a message.
+/// The first of some clusters, for a message.
 pub(crate) fn first_names(clusters: &BTreeSet<ClusterName>) -> String {
     let first: Vec<&str> = clusters.iter().take(5).map(ClusterName::as_str).collect();
     first.join(", ")

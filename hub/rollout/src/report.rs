@@ -205,6 +205,8 @@ pub struct PreCheckCounts {
     pub with_findings: usize,
     /// Those of them with findings whose acceptance counts no more: its time is over, or the finding has become worse.
     pub blocked_again: usize,
+    /// The first of these, for a message.
+    pub first_blocked_again: String,
     /// Clusters that are asked, and have time to answer; they do not start before they have.
     pub awaited: usize,
     /// Clusters that something else keeps from being asked, where an answer is required.

@@ -3,6 +3,7 @@
 use drydock_names::ClusterName;
 use drydock_names::names::{EndState, WorkKind};
 
+use crate::assess::is_agent_at_work;
 use crate::deletion::first_names;
 use crate::{Action, ClusterRow, NewWork, RecordedOutcome, Rollout};
 
@@ -49,7 +50,12 @@ pub fn of_action(row: Option<&ClusterRow>, rollout: &Rollout, action: &Action) -
             [ended].into_iter().chain(unverified).collect()
         }
         Action::ReopenWork { cluster, .. } => {
-            let what = "is retried with the stages after the platform upgrade";
+            let work = row.and_then(|row| row.works.get(WorkKind::Cluster));
+            let what = if work.is_some_and(|work| is_agent_at_work(work)) {
+                "is retried: the upgrade that its agent is at goes on"
+            } else {
+                "is retried with the stages after the platform upgrade"
+            };
             vec![Transition::of_cluster(cluster, false, "ClusterRetried", what)]
         }
         Action::WritePage(write) => {

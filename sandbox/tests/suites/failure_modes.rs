@@ -211,6 +211,17 @@ fn cases() -> Vec<Case> {
             &["history 2", "Progressing=True"],
         ),
         Case {
+            then: Some(Value::Null),
+            ..case(
+                Fault::SignatureNotVerified,
+                &[
+                    "ClusterVersion/version ReleaseAccepted=False RetrievePayload",
+                    "ClusterVersion/version ReleaseAccepted=True PayloadLoaded",
+                ],
+                &["history 2", "Progressing=True"],
+            )
+        },
+        Case {
             target: json!({"version": "4.14.12", "force": true}),
             ..case(
                 Fault::SignatureNotVerified,

@@ -1,6 +1,7 @@
 //! The cluster as decisions see it: ClusterVersion, the pool of the workers, the cluster operators.
 
 use drydock_api::conditions::{AnyCondition, FALSE, ForeignCondition, TRUE};
+use drydock_api::is_same_image;
 use drydock_api::lock;
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
@@ -79,10 +80,18 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
+    /// Which release it is.
+    pub fn release(&self) -> ReleaseRef {
+        ReleaseRef {
+            version: self.version.clone(),
+            image: self.image.clone(),
+        }
+    }
+
     /// Whether the release is this one, as far as that is known of it. An image may have been mirrored: where the version is known, that counts.
     pub fn is(&self, release: &ReleaseRef) -> bool {
         if release.version.is_empty() {
-            release.image.is_empty() || release.image == self.image
+            release.image.is_empty() || is_same_image(&release.image, &self.image)
         } else {
             release.version == self.version
         }

@@ -111,6 +111,38 @@ fn an_offered_image_is_known_by_its_version() {
     );
 }
 
+/// A cluster without a way to the registries of its release installs from a mirror: the digest tells which release an image is.
+#[test]
+fn an_image_under_the_name_of_a_mirror_is_known_by_its_digest() {
+    let mirrored = |image: String| image.replace("quay.io", "mirror.example:5000");
+    let known = ReleaseRef {
+        version: "4.14.12".to_owned(),
+        image: mirrored(image("a").image.unwrap()),
+    };
+    assert_ne!(Some(&known.image), image("a").image.as_ref());
+    let asked = |facts: &mut Facts| facts.spec.desired = image("a");
+    let offered = outcome(|facts| {
+        asked(facts);
+        facts.cluster.offered.push(known.clone());
+    });
+    let taken_up = outcome(|facts| {
+        asked(facts);
+        let begun = HistoryEntry {
+            version: known.version.clone(),
+            image: known.image.clone(),
+            completed: false,
+            started: Some(facts.now),
+        };
+        facts.cluster.history.insert(0, begun);
+    });
+    for outcome in [offered, taken_up] {
+        assert!(
+            matches!(&outcome, ValidationOutcome::Version { version, .. } if version == "4.14.12"),
+            "{outcome:?}"
+        );
+    }
+}
+
 #[test]
 fn another_image_is_known_by_its_registry_and_another_channel_by_the_graph() {
     let asked = |facts: &mut Facts| facts.spec.desired = image("f");

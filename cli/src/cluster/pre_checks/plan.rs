@@ -282,6 +282,13 @@ async fn wait(
     }
 }
 
+/// Why nothing is looked at any more, in words.
+pub(super) fn has_begun(target: &str) -> String {
+    format!(
+        "the update to {target} has begun, or the cluster is beyond it: see kubectl drydock cluster status"
+    )
+}
+
 /// Why a plan says nothing, in words.
 fn refusal(plan: &UpdatePlan, missing: &Population) -> String {
     let target = &plan.spec.target_release;
@@ -290,9 +297,7 @@ fn refusal(plan: &UpdatePlan, missing: &Population) -> String {
             "these informers have not answered about {target}: {}; give them longer with --timeout",
             informers.join(", ")
         ),
-        Population::Over => format!(
-            "the update to {target} has begun, or the cluster is beyond it: see kubectl drydock cluster status"
-        ),
+        Population::Over => has_begun(target),
         Population::Unseen | Population::Populated => {
             let plan = plan.metadata.name.as_deref().unwrap_or_default();
             format!(

@@ -320,19 +320,26 @@ fn of_one_cluster_it_says_what_is_not_listed() {
     assert_eq!(text("c4"), "c4: it has not answered\n");
 }
 
-/// That nobody has been asked is no good news.
+/// That nobody is asked is no good news, and after the end of an upgrade no bad news.
 #[test]
 fn who_asks_nobody_does_not_hear_that_all_is_well() {
-    let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
-        "metadata": {"name": "spring", "namespace": "hub"},
-        "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}, "preChecks": {"mode": "Off"}},
-    }))
-    .unwrap();
     let found = BTreeMap::from([("c1".into(), ClusterPreChecks::default())]);
-    assert_eq!(
-        FleetView::of(&upgrade, &found, &found.keys().cloned().collect()).text(false),
-        "hub/spring: 0 of 0 clusters that are asked have answered (preChecks.mode Off)\nNobody has been asked: what would be found is not known.\n"
-    );
+    for (mode, why) in [
+        ("Off", "what would be found is not known"),
+        ("Report", "a cluster is asked before it starts"),
+    ] {
+        let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
+            "metadata": {"name": "spring", "namespace": "hub"},
+            "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}, "preChecks": {"mode": mode}},
+        }))
+        .unwrap();
+        assert_eq!(
+            FleetView::of(&upgrade, &found, &found.keys().cloned().collect()).text(false),
+            format!(
+                "hub/spring: 0 of 0 clusters that are asked have answered (preChecks.mode {mode})\nNobody is asked now: {why}.\n"
+            )
+        );
+    }
 }
 
 /// Another upgrade asks its agent now: what the cluster answered before is in the status alone.

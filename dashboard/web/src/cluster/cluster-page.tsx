@@ -11,7 +11,7 @@ import { Table } from '../ui/table';
 import { useFleet, useLoaded, useStatus, useTick } from '../ui/use-app';
 import { sentence } from '../words/sentence';
 import { printable } from '../words/text';
-import { moment, momentAndDistance } from '../words/time';
+import { moment, momentAndDistance, pastMoment } from '../words/time';
 import { RetryButton } from '../upgrade/actions';
 import { named } from '../upgrade/findings';
 
@@ -174,7 +174,7 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
                 <>
                   <Reason reason={one.reason} /> <LongText of={one.message} />
                 </>,
-                one.since ? momentAndDistance(one.since, now) : '',
+                one.since ? pastMoment(one.since, now) : '',
                 one.startedAt ? moment(one.startedAt, now) : '',
                 one.endedAt ? moment(one.endedAt, now) : '',
               ],

@@ -66,12 +66,19 @@ export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.paused) return <Label color="orange">paused</Label>;
   if (upgrade.halt) return <Label color="orange">halted</Label>;
   if (isComplete(upgrade.counts)) return <Label color="green">complete</Label>;
+  if (hasStopped(upgrade)) return <Label color="orange">stopped</Label>;
   if (upgrade.counts.inFlight > 0) return <Label color="blue">in progress</Label>;
   return (
     <Label color={upgrade.phase === 'Failed' ? 'red' : 'grey'}>
       <Text of={own(PHASE, upgrade.phase) ?? upgrade.phase} limit={40} />
     </Label>
   );
+}
+
+/** Nothing is under way, and the hub sees no run in which more begins by itself: as kubectl drydock status says it. */
+function hasStopped({ counts, forecast }: Upgrade): boolean {
+  const isLeft = counts.complete + counts.failed < counts.selected;
+  return isLeft && counts.inFlight === 0 && forecast?.stopPercent === 100 && !forecast.p50;
 }
 
 function Figures({ upgrade }: { upgrade: Upgrade }) {
@@ -91,7 +98,7 @@ function Figures({ upgrade }: { upgrade: Upgrade }) {
       )}
       {forecast?.stopPercent && !isComplete(upgrade.counts) && (
         <span class="ends">
-          {' '}· stops in {percent(forecast.stopPercent / 100)} of the runs
+          {' '}· {hasStopped(upgrade) ? 'stopped' : `stops in ${percent(forecast.stopPercent / 100)} of the runs`}
           {forecast.stopReason && (
             <>
               {' '}(<Text of={forecast.stopReason} limit={63} />)

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { api, ApiError, type Done } from '../api/client';
 import type { Forecast } from '../api/types';
-import { ForecastFacts, ForecastView, Ends } from '../upgrade/forecast-section';
+import { Ends, ForecastFacts, ForecastView, NoEnd } from '../upgrade/forecast-section';
 import { showDialog } from '../ui/dialog-host';
 import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
@@ -192,7 +192,7 @@ function Plans({ plans, now, changed }: { plans: Forecast[]; now: number; change
                   <span class={`swatch chart-${i}`} aria-hidden="true" /> {i === 0 ? 'First' : 'Second'}: <Text of={plan.title} limit={200} />
                 </h3>
                 <Ends band={plan} now={now} />
-                {!plan.p50 && <p>Fewer than half of the runs that were simulated end.</p>}
+                <NoEnd forecast={plan} />
                 <ForecastFacts forecast={plan} now={now} />
               </div>
             ))}

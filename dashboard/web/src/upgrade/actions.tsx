@@ -120,8 +120,8 @@ function askRetry(upgrade: Upgrade, failed: { count: number; set: string }, onDo
   showDialog((close) => (
     <UpgradeDialog upgrade={upgrade.key} title={`Retry ${clusters(failed.count)}?`} action="Retry" send={send} onClose={close} onDone={onDone}>
       <p>
-        All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, with the first stage, <Turn upgrade={upgrade.key} several />. Have their causes
-        been fixed? Else they fail again.
+        All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, <Turn upgrade={upgrade.key} several />. Each begins with the first stage, or goes on from where it has come
+        to since; one that may not start, for findings or otherwise, waits until it may. Have their causes been fixed? Else they fail again.
       </p>
       <WhoElse upgrade={upgrade.key} />
     </UpgradeDialog>
@@ -138,7 +138,7 @@ export function RetryButton(props: { upgrade: string; cluster: string; disabled:
     showDialog((close) => (
       <UpgradeDialog upgrade={upgrade} title="Retry this cluster?" action="Retry" send={send} onClose={close} onDone={onDone}>
         <p>
-          <Text of={cluster} limit={253} /> starts over with the first stage, <Turn upgrade={upgrade} />.
+          <Text of={cluster} limit={253} /> starts over, <Turn upgrade={upgrade} />. It begins with the first stage, or goes on from where it has come to since.
         </p>
         <WhoElse upgrade={upgrade} />
       </UpgradeDialog>

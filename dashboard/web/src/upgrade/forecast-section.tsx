@@ -7,7 +7,7 @@ import { NotCurrent } from '../ui/not-current';
 import { Alert, Names, Reason, Spinner, Text } from '../ui/parts';
 import { useApp, useLoaded } from '../ui/use-app';
 import { clusters, percent } from '../words/text';
-import { momentAndDistance } from '../words/time';
+import { momentAndDistance, pastMoment } from '../words/time';
 
 const Chart = lazy(() => import('../ui/forecast-chart'));
 
@@ -31,7 +31,7 @@ export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; end
   return (
     <>
       {forecast.error !== undefined && <NotCurrent loaded={forecast} />}
-      <ForecastView forecasts={[forecast.value]} ended={ended} now={now} total={counts.selected} />
+      <ForecastView forecasts={[forecast.value]} ended={ended} now={now} total={counts.selected} paused={upgrade.paused} />
     </>
   );
 }
@@ -42,15 +42,16 @@ interface Shown {
   now: number;
   total?: number;
   facts?: boolean;
+  paused?: boolean;
 }
 
-export function ForecastView({ forecasts, ended = [], now, total, facts = true }: Shown) {
+export function ForecastView({ forecasts, ended = [], now, total, facts = true, paused = false }: Shown) {
   const [first] = forecasts;
   if (!first) return null;
   return (
     <>
       {facts && <Ends band={first} now={now} />}
-      {facts && !first.p50 && <p>Fewer than half of the runs that were simulated end.</p>}
+      {facts && <NoEnd forecast={first} paused={paused} />}
       {forecasts.some((forecast) => forecast.curve?.length) && (
         <Suspense fallback={<Spinner label="Loading the chart…" />}>
           <Chart forecasts={forecasts} ended={ended} now={now} total={total} />
@@ -59,6 +60,13 @@ export function ForecastView({ forecasts, ended = [], now, total, facts = true }
       {facts && <ForecastFacts forecast={first} now={now} />}
     </>
   );
+}
+
+export function NoEnd({ forecast, paused = false }: { forecast: Forecast; paused?: boolean }) {
+  if (forecast.p50) return null;
+  if (paused) return <p>Paused: no end.</p>;
+  const stops = forecast.stops.reduce((sum, stop) => sum + stop.share, 0);
+  return <p>{stops > 0.999 ? 'None' : 'Fewer than half'} of the runs that were simulated end.</p>;
 }
 
 export function Ends({ band, now }: { band: Band; now: number }) {
@@ -79,7 +87,7 @@ export function Ends({ band, now }: { band: Band; now: number }) {
 export function ForecastFacts({ forecast, now }: { forecast: Forecast; now: number }) {
   return (
     <>
-      {forecast.computedAt !== undefined && <p class="quiet">Made {momentAndDistance(forecast.computedAt, now)}.</p>}
+      {forecast.computedAt !== undefined && <p class="quiet">Made {pastMoment(forecast.computedAt, now)}.</p>}
       <ul class="facts inline">
         <li>
           <strong>Stops:</strong>{' '}

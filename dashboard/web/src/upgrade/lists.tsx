@@ -4,7 +4,7 @@ import type { Condition, InFlight, UpgradeDetail } from '../api/types';
 import { ClusterLink, Label, LongText, Names, Reason, StateLabel, Text } from '../ui/parts';
 import { isLate } from '../words/sentence';
 import { clusters, percent, printable } from '../words/text';
-import { duration, moment, momentAndDistance } from '../words/time';
+import { duration, moment, pastMoment } from '../words/time';
 import { RetryButton } from './actions';
 import { Table } from '../ui/table';
 
@@ -154,7 +154,7 @@ export function Conditions({ conditions, now }: { conditions: Condition[]; now: 
             <Label color={condition.status === 'True' ? 'blue' : 'grey'}>
               <Text of={condition.status} limit={20} />
             </Label>{' '}
-            <Reason reason={condition.reason} /> <span class="quiet">{condition.since > 0 && `since ${momentAndDistance(condition.since, now)}`}</span>
+            <Reason reason={condition.reason} /> <span class="quiet">{condition.since > 0 && `since ${pastMoment(condition.since, now)}`}</span>
           </p>
           {condition.message && (
             <p class="quiet">

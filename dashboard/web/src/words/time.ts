@@ -25,6 +25,11 @@ export function momentAndDistance(at: number, now: number): string {
   return `${moment(at, now)} (${distance})`;
 }
 
+/** A moment that has passed: where the page's clock is behind that of the hub, it is now. */
+export function pastMoment(at: number, now: number): string {
+  return momentAndDistance(at, Math.max(at, now));
+}
+
 /** A moment for machines and spreadsheets. */
 export function iso(at: number | undefined): string {
   return at ? new Date(at * 1000).toISOString().replace('.000Z', 'Z') : '';

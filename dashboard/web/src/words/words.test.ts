@@ -4,7 +4,7 @@ import type { ClusterRow } from '../store/columns';
 import { docsOf, setDocsBase } from './docs';
 import { sentence, spoken } from './sentence';
 import { clusters, percent, printable } from './text';
-import { duration, iso, moment } from './time';
+import { duration, iso, moment, pastMoment } from './time';
 
 describe('times', () => {
   it.each([
@@ -109,4 +109,9 @@ describe('links to the docs', () => {
     setDocsBase('javascript:alert(1)');
     expect(docsOf('CanaryFailed')).toBeUndefined();
   });
+});
+
+it('what has passed is not to come, though the clock of the page is behind', () => {
+  expect(pastMoment(1_000_000, 999_820)).toMatch(/\(0s ago\)$/);
+  expect(pastMoment(1_000_000, 1_000_180)).toMatch(/\(3m ago\)$/);
 });

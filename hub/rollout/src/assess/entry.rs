@@ -192,8 +192,7 @@ impl ClusterView<'_> {
             .filter(|(_, work)| {
                 work.owner.uid == lead.owner.uid && work.attempt_since() == lead.attempt_since()
             })
-            // A work that was taken up again is older than the attempt.
-            .map(|(kind, work)| (kind, work.created.max(lead.attempt_since())))
+            .map(|(kind, work)| (kind, work.begun()))
             .collect();
         let mut seconds = StageSeconds::default();
         for (index, (kind, began)) in works.iter().enumerate() {

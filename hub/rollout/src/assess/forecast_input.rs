@@ -3,7 +3,7 @@
 use drydock_names::names::WorkKind;
 use semver::Version;
 
-use super::{Assessment, ClusterView, NextWrite, StartKind, Step};
+use super::{Assessment, ClusterView, NextWrite, StartKind, Step, is_agent_at_work};
 use crate::startable::StartKey;
 use crate::{
     AfterEnd, ClusterProgress, ClusterState, FailureReason, Goal, Position, Reason, RecordedOutcome, Stage,
@@ -91,7 +91,16 @@ impl ClusterView<'_> {
             stages: match kind {
                 StartKind::New => self.stages_of_start(known),
                 // The platform has come to the target before.
-                StartKind::ByReading | StartKind::ByReopening => self.stages_behind(Stage::Platform, known),
+                StartKind::ByReading => self.stages_behind(Stage::Platform, known),
+                StartKind::ByReopening => {
+                    let stages = self.stages_behind(Stage::Platform, known);
+                    let work = self.own(WorkKind::Cluster);
+                    if work.is_some_and(is_agent_at_work) {
+                        stages.with(Stage::Platform)
+                    } else {
+                        stages
+                    }
+                }
             },
             clearing: self.clearing(kind == StartKind::ByReopening),
         }
@@ -190,7 +199,7 @@ impl ClusterView<'_> {
         }
         Position::UnderWay {
             stage,
-            since: work.created,
+            since: work.begun(),
             deadline: self.deadline(stage, work),
             then,
             started,

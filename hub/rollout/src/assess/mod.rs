@@ -29,6 +29,7 @@ use pre_checks::AcceptedRisks;
 pub use pre_checks::ClusterPreChecks;
 pub(crate) use pre_checks::PreCheckStep;
 pub(crate) use present::Present;
+pub(crate) use progress::is_agent_at_work;
 
 /// What the assessments of all clusters of a rollout share.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +91,8 @@ pub(crate) enum StartKind {
     New,
     /// With an upgrade work that reads first: a stage after the platform's had failed, and its works are gone.
     ByReading,
-    /// Its upgrade work is taken up again: what failed after the platform was at the target continues from there.
+    /// Its upgrade work is taken up again: what failed after the platform was at the target, or while the agent goes on with it, continues
+    /// from there.
     ByReopening,
 }
 

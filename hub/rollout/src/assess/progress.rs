@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use drydock_names::image_digest;
+use drydock_names::is_same_image;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -96,7 +96,12 @@ pub(crate) fn upgrade_progress(
             },
             progress => progress,
         },
-        WorkFeedback::Agent(feedback) if is_observed(work) => observed(work, &feedback.cluster, target),
+        WorkFeedback::Agent(feedback) if is_observed(work) => match by_agent(work, feedback, target) {
+            progress @ Progress::Going(..) if is_agent_at_work(work) => progress,
+            // A work that was taken up again follows what was under way to its end.
+            progress @ (Progress::Done | Progress::Failed(..)) if work.begun() > work.created => progress,
+            _ => observed(work, &feedback.cluster, target),
+        },
         WorkFeedback::ClusterVersion(feedback) => by_cluster_version(work, feedback, target, present),
         WorkFeedback::Agent(feedback) => by_agent(work, feedback, target),
         WorkFeedback::Unreadable(why) => initialized(Reason::Unreadable(Arc::clone(why))),
@@ -140,10 +145,21 @@ fn asked_by_other(feedback: &VersionFeedback, target: &Target) -> Option<String>
         return is_new.then(|| asked.to_string());
     }
     let asked = feedback.asked_image.as_deref()?;
-    let is_it = |image: &str| image_digest(image) == image_digest(asked);
+    let is_it = |image: &str| is_same_image(image, asked);
     let has_begun = feedback.image.as_deref().is_some_and(is_it);
     let is_ours = target.image.as_deref().is_some_and(is_it);
     (!has_begun && !is_ours).then(|| asked.to_owned())
+}
+
+/// Whether an agent is at the upgrade that a work asks for: it goes on to its end, whether somebody waits for it or not.
+pub(crate) fn is_agent_at_work(work: &Work) -> bool {
+    let WorkFeedback::Agent(feedback) = &work.feedback else {
+        return false;
+    };
+    let goal = work.revision.as_ref().map(|revision| &revision.goal);
+    let target = goal.and_then(|goal| goal.target.as_ref());
+    let is_ours = target.is_some_and(|target| is_about(feedback, target));
+    feedback.phase == Some(AgentPhase::Upgrading) && is_ours
 }
 
 fn initialized(reason: Reason) -> Progress {
@@ -306,7 +322,12 @@ fn shows(feedback: &VersionFeedback, target: &Target) -> Shows {
         .image
         .as_ref()
         // It may have been mirrored: the digest says which release it is (hub.md, section 7).
-        .map(|wanted| feedback.image.as_deref().map(image_digest) == Some(image_digest(wanted)));
+        .map(|wanted| {
+            feedback
+                .image
+                .as_deref()
+                .is_some_and(|shown| is_same_image(shown, wanted))
+        });
     let versions = target.version.as_ref().zip(feedback.version.as_ref());
     // Metadata of the build makes a version neither newer nor another one.
     let order = versions.map(|(wanted, shown)| shown.cmp_precedence(wanted));

@@ -36,7 +36,7 @@ impl<'a> ClusterView<'a> {
             _ => action_progress(stage, work, deadline, &self.present),
         };
         match progress.clone() {
-            Progress::Going(state, reason) => self.going(state, reason, deadline, work.created),
+            Progress::Going(state, reason) => self.going(state, reason, deadline, work.begun()),
             Progress::Enforce => self.enforces(deadline, work),
             Progress::Failed(reason, message) => self.fails(kind, reason, &message),
             Progress::Done | Progress::WasThere => match self.stage_after(stage, goal) {
@@ -169,9 +169,9 @@ impl<'a> ClusterView<'a> {
         revised.or(self.spec().map(|spec| &*spec.goal))
     }
 
-    /// Timeouts count from the work's creation. The spec's word counts while it is valid, so that a user can prolong it.
+    /// Timeouts count from the work's creation, or from when it was taken up again. The spec's word counts while it is valid, so that a user can prolong it.
     pub(super) fn deadline(&self, stage: Stage, work: &Work) -> Timestamp {
-        work.created
+        work.begun()
             .saturating_add(self.timeout(stage, work))
             .unwrap_or(Timestamp::MAX)
     }
@@ -222,7 +222,7 @@ impl<'a> ClusterView<'a> {
         if self.present.has_reached(deadline) {
             return self.fails(WorkKind::Cluster, failure, &reason.to_string());
         }
-        let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.created);
+        let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.begun());
         (assessment.has_findings, assessment.pre_checks) = (has_findings, question);
         if self.may_change(WorkKind::Cluster) && !is_closed {
             assessment.step = Step::Continue(vec![NextWrite::Enforce]);
@@ -233,7 +233,7 @@ impl<'a> ClusterView<'a> {
     /// Why the cluster may not be asked for anything any more, since its work was created.
     fn closed_since_start(&self, work: &Work) -> Option<Reason> {
         let stands_until = work
-            .created
+            .begun()
             .saturating_add(START_STANDS)
             .unwrap_or(Timestamp::MAX);
         if !self.present.has_reached(stands_until) {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::ended::Ended;
-use super::progress::{Progress, upgrade_progress};
+use super::progress::{Progress, is_agent_at_work, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, IS_FINAL, Start, StartKind, Step, Unrecorded};
 use crate::{
     ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause, RefusedWrite,
@@ -66,25 +66,25 @@ impl<'a> ClusterView<'a> {
     }
 
     /// A cluster that failed starts over. One on which the platform has come to the target continues from there: started over, it
-    /// would need nothing, and the stage that failed would be left out.
+    /// would need nothing, and the stage that failed would be left out. So does one whose agent is still at the upgrade: it goes on there
+    /// whatever is counted here, and its workers follow after the version.
     pub(super) fn retried(&self, ended: &Ended<'a>) -> Assessment {
         let work = ended
             .work
             .filter(|(kind, work)| *kind == WorkKind::Cluster && !work.deleting);
-        let is_platform_done = ended.is_current
+        let goes_on = ended.is_current
             && work.is_some_and(|(_, work)| {
                 let target = self.goal_of(work).and_then(|goal| goal.target.as_ref());
                 target.is_some_and(|target| {
-                    matches!(
-                        upgrade_progress(work, target, Timestamp::MAX, &self.present),
-                        Progress::Done | Progress::WasThere
-                    )
+                    let progress = upgrade_progress(work, target, Timestamp::MAX, &self.present);
+                    let is_done = matches!(progress, Progress::Done | Progress::WasThere);
+                    is_done || is_agent_at_work(work)
                 })
             });
         match self.row.selection {
             // Its outcome is taken off the work.
-            Some(_) if is_platform_done && !ended.is_recorded => self.waits_to_start(Reason::AwaitingRecord),
-            Some(selected) if is_platform_done => match self.blocked_by(selected) {
+            Some(_) if goes_on && !ended.is_recorded => self.waits_to_start(Reason::AwaitingRecord),
+            Some(selected) if goes_on => match self.blocked_by(selected) {
                 Some(reason) => self.waits_to_start(reason),
                 None => self.may_start(selected, Stage::Platform, StartKind::ByReopening),
             },

@@ -20,8 +20,8 @@ pub(super) fn pre_checks(report: &Report) -> Option<ConditionValue> {
         not_accepted = reason::ACCEPTANCE_ENDED;
         let _ = write!(
             with_findings,
-            " (on {} of them somebody had accepted one, for a time that is over, or as less bad than it is or was)",
-            found.blocked_again
+            " (on {} of them somebody had accepted one, for a time that is over, or as less bad than it is or was: {})",
+            found.blocked_again, found.first_blocked_again
         );
     }
     Some(match (found.mode, found.with_findings, found.unanswered) {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{AssessedFleet, is_all_complete, rollout_begins};
 use crate::assess::is_over;
+use crate::deletion::first_names;
 use crate::slots::{self, Filled};
 use crate::{ActionCounts, ClusterStatus, Halt, NAMED_CLUSTERS, PreCheckCounts, Reason, Report, Urgency};
 
@@ -37,6 +38,7 @@ impl AssessedFleet<'_> {
                 mode: spec.map(|spec| spec.pre_checks.mode).unwrap_or_default(),
                 with_findings: totals.with_findings.len(),
                 blocked_again: totals.blocked_again.len(),
+                first_blocked_again: first_names(&totals.blocked_again),
                 awaited: totals.awaited.len(),
                 unasked: totals.unasked.len(),
                 unanswered: totals.unanswered.len(),
@@ -87,7 +89,10 @@ impl AssessedFleet<'_> {
 
     /// The first cluster that its pre-checks hold, and why.
     fn first_held(&self) -> Option<(ClusterName, Reason)> {
-        let held = self.totals.with_findings.iter().chain(&self.totals.unanswered);
+        let totals = self.totals;
+        // That somebody had accepted is news.
+        let held = totals.blocked_again.iter().chain(&totals.with_findings);
+        let held = held.chain(&totals.unanswered);
         let mut held = held.filter_map(|name| Some((name.clone(), self.status(name)?.reason.clone())));
         held.find(|(_, reason)| {
             matches!(

@@ -193,6 +193,11 @@ impl Work {
             .as_ref()
             .map_or(self.created, |revision| revision.started_at)
     }
+
+    /// When it was begun in the attempt that it is part of: one that is taken up again was there before.
+    pub fn begun(&self) -> Timestamp {
+        self.created.max(self.attempt_since())
+    }
 }
 
 /// Something for each kind of work of one cluster, of which there is at most one: their names are the same.

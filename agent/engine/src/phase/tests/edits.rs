@@ -122,6 +122,48 @@ fn what_somebody_else_asks_of_cluster_version_is_reported_and_not_overwritten() 
     assert!(message.contains("ClusterVersion to 4.14.13"), "{message}");
 }
 
+/// Somebody asked for another release, which the cluster refused, and cleared it: the cluster had taken up neither.
+#[test]
+fn a_release_that_was_not_taken_up_is_asked_for_again_once_nothing_else_is() {
+    let mut agent = upgrading(true, false);
+    agent.workers(3, 3);
+    agent.cluster().history.remove(0);
+    agent.cluster().desired = Some("4.14.9".to_owned());
+    agent.cluster().asked = Some(release("4.14.13"));
+    agent.cluster().refusal = Some("RetrievePayload: it cannot be verified".to_owned());
+    for _ in 0..2 {
+        assert_eq!(agent.look().0, []);
+    }
+    let (_, message) = agent.says(ConditionType::ControlPlaneUpgraded);
+    assert!(message.contains("asks for 4.14.13"), "{message}");
+    (agent.cluster().asked, agent.cluster().refusal) = (None, None);
+    let asks = Command::SetDesiredUpdate {
+        version: Some("4.14.12".to_owned()),
+        image: None,
+    };
+    assert_eq!(agent.look().0, [asks]);
+}
+
+/// The update to the target is offered no more once the cluster is on its way to it.
+#[test]
+fn an_update_to_the_target_that_is_under_way_is_followed_though_nothing_asks_for_it() {
+    let mut agent = Agent::new();
+    let begun = HistoryEntry {
+        completed: false,
+        version: "4.14.12".to_owned(),
+        ..agent.cluster().history[0].clone()
+    };
+    agent.cluster().history.insert(0, begun);
+    agent.cluster().desired = Some("4.14.12".to_owned());
+    agent.cluster().offered.clear();
+    for _ in 0..3 {
+        agent.look();
+    }
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+    let (status, message) = agent.says(ConditionType::ControlPlaneUpgraded);
+    assert_eq!(status, "False", "{message}");
+}
+
 #[test]
 fn an_upgrade_continues_to_its_end_when_what_cluster_version_asks_for_is_cleared() {
     let mut agent = upgrading(true, false);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use drydock_api::conditions::{AnyCondition, find, is_true};
 use drydock_api::fact::Fact;
-use drydock_api::image_digest;
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::names::cause;
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::openshift::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk, Release};
+use drydock_api::{image_digest, is_same_image};
 use serde_json::Value;
 
 use super::super::PlannedRelease;
@@ -59,7 +59,7 @@ fn other_image(target: PlannedRelease<'_>, offered: &Release) -> Option<Draft> {
     if offered
         .image
         .as_deref()
-        .is_some_and(|image| image_digest(image) == image_digest(asked))
+        .is_some_and(|image| is_same_image(image, asked))
     {
         return None;
     }

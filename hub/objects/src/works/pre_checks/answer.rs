@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::names::{CLUSTER_VERSION, QUESTION_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
 use drydock_api::ocm::manifest_work::ManifestStatus;
-use drydock_api::{ClusterName, image_digest, on_one_line};
+use drydock_api::{ClusterName, is_same_image, on_one_line};
 use drydock_rollout::{
     AnswerSource, Finding, FindingAcceptance, FindingLevel, KnownAnswer, Owner, PreCheckAnswer, PreCheckAsk,
     PreCheckQuestion, PreCheckWork, Uid, UpgradeKey, bounded,
@@ -142,7 +142,7 @@ impl Reply {
 /// Whether a cluster runs an image, or is on its way to it.
 fn runs(cluster: Option<&ManifestStatus>, image: &str) -> bool {
     let newest = cluster.and_then(|status| text(status, "image"));
-    newest.is_some_and(|newest| image_digest(&newest) == image_digest(image))
+    newest.is_some_and(|newest| is_same_image(&newest, image))
 }
 
 fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use drydock_api::image_digest;
 use drydock_api::names::{CLUSTER_VERSION, cause};
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_api::openshift::release_request::{KnownRelease, ReleaseRequest, is_request_of};
+use drydock_api::{image_digest, is_same_image};
 use drydock_rollout::{Finding, FindingAcceptance, FindingLevel, bounded};
 use semver::Version;
 
@@ -141,7 +141,7 @@ fn not_offered(
         // Of a release that is in both lists the conditional one counts.
         Some(image) if is_offered => {
             let offered = text(status, "conditionalImage").or_else(|| text(status, "offeredImage"));
-            if offered.is_some_and(|offered| image_digest(&offered) == image_digest(image)) {
+            if offered.is_some_and(|offered| is_same_image(&offered, image)) {
                 return None;
             }
             format!("The update service offers {target} with another image than the one that is asked for")

@@ -93,6 +93,8 @@ fn an_acceptance_that_counts_no_more_is_why_the_condition_is_false() {
             .find(|found| found.type_ == drydock_rollout::ConditionType::PreChecksPassed)
             .unwrap();
         assert_eq!(passed.reason, "AcceptanceEnded");
+        let named = format!("than it is or was: {})", name(0));
+        assert!(passed.message.contains(&named), "{}", passed.message);
         world.happen(&Event::AcceptsRisk(true));
         world.settle();
         world.answer(0, true, false);

@@ -50,6 +50,8 @@ impl Model {
             .filter(|_| self.version.invalid.is_none())
         else {
             self.version.candidate = None;
+            // With nothing to check any more, ReleaseAccepted is about the release that is there.
+            self.version.load = Load::accepted(&self.version.release);
             return;
         };
         let release = if desired.image.is_empty() {
