@@ -64,6 +64,9 @@ pub(crate) struct BandView {
     stop_percent: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<String>,
+    /// The p90 of its start, where it is expected after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late_after: Option<i64>,
 }
 
 impl BandView {
@@ -75,6 +78,11 @@ impl BandView {
             p90: seconds(&forecast.p90),
             stop_percent: forecast.stop_percent.filter(|percent| *percent > 0),
             stop_reason: forecast.stop_reason.clone(),
+            late_after: forecast
+                .at_start
+                .as_ref()
+                .filter(|_| forecast.late == Some(true))
+                .and_then(|start| seconds(&start.p90)),
         }
     }
 }

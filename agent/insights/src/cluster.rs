@@ -73,7 +73,8 @@ fn start(cluster: &ClusterVersion, target: &str) -> Start {
     }
     let step = if reason.contains("Precondition") {
         "preconditions do not hold"
-    } else if reason.contains("Verif") {
+    } else if reason.contains("Verif") || message.contains("cannot be verified") {
+        // A signature is checked as a part of RetrievePayload.
         "its release cannot be verified"
     } else {
         "its release cannot be downloaded"

@@ -106,7 +106,9 @@ impl Attempt {
     }
 
     fn took(&self) -> Option<SignedDuration> {
-        Some(self.ended_at?.duration_since(self.started_at?))
+        // Between whole seconds, as the page has them.
+        let seconds = self.ended_at?.as_second() - self.started_at?.as_second();
+        Some(SignedDuration::from_secs(seconds))
     }
 }
 

@@ -492,3 +492,13 @@ test('the history is exported', async ({ dashboard: { page, open } }) => {
   expect(lines.length).toBe(2);
   expect(lines[1]).toContain(',fra-dev-3,false,Failed,OperatorsTimedOut,');
 });
+
+test('who is refused because somebody else has changed the upgrade can take what it is now', async ({ dashboard: { page, open } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/name: spring/);
+  await expect(page.getByRole('button', { name: 'Discard it' })).toBeHidden();
+  await editor.fill('metadata:\n  name: mine\n');
+  await page.getByRole('button', { name: 'Discard it and take the spec as it is now' }).click();
+  await expect(editor).toHaveValue(/name: spring/);
+});

@@ -177,6 +177,14 @@ fn an_update_starts_step_by_step() {
         ),
         (
             2,
+            json!([{"type": "ReleaseAccepted", "status": "False", "reason": "RetrievePayload", "message": "The update cannot be verified: no signature"}]),
+            refused(
+                "its release cannot be verified",
+                "RetrievePayload: The update cannot be verified: no signature",
+            ),
+        ),
+        (
+            2,
             accepted("False", "VerifyPayloadVersion"),
             refused("its release cannot be verified", "VerifyPayloadVersion: m"),
         ),

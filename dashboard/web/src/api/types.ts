@@ -51,6 +51,8 @@ export interface Band {
 export interface StatusForecast extends Band {
   stopPercent?: number;
   stopReason?: string;
+  /** The p90 of its start, where it is expected after that. */
+  lateAfter?: number;
 }
 
 export interface Upgrade {

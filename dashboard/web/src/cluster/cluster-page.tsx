@@ -6,7 +6,7 @@ import type { ClusterDetail, Schedule, Upgrade } from '../api/types';
 import { HistoryTable } from '../history/history-table';
 import type { ClusterRow } from '../store/columns';
 import { Gone, NotCurrent } from '../ui/not-current';
-import { Alert, Announced, Button, Label, LevelLabel, LongText, Reason, Section, Spinner, StateLabel, Text } from '../ui/parts';
+import { Alert, Announced, Button, Label, LevelLabel, LongText, Reason, Section, Spinner, StateLabel, Text, UpgradeLink } from '../ui/parts';
 import { Table } from '../ui/table';
 import { useFleet, useLoaded, useStatus, useTick } from '../ui/use-app';
 import { sentence } from '../words/sentence';
@@ -104,14 +104,6 @@ function Now({ cluster, now }: { cluster: ClusterRow; now: number }) {
         {cluster.canary === 1 && ' · canary'}
       </p>
     </div>
-  );
-}
-
-function UpgradeLink({ of }: { of: string }) {
-  return (
-    <a href={`#/upgrade/${of.split('/').map(encodeURIComponent).join('/')}`}>
-      <Text of={of} limit={127} />
-    </a>
   );
 }
 

@@ -61,10 +61,15 @@ function Summary({ upgrade }: { upgrade: Upgrade }) {
 
 const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: 'in progress', Complete: 'complete', Failed: 'failed', Paused: 'paused', Deleting: 'deleting' };
 
+/** Whether nobody is needed for the end of a halt. */
+export function endsByItself(reason: string): boolean {
+  return reason === 'CanarySoaking' || reason === 'AwaitingStartWindow' || reason === 'Frozen';
+}
+
 export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.phase === 'Deleting') return <Label color="grey">{PHASE.Deleting}</Label>;
   if (upgrade.paused) return <Label color="orange">paused</Label>;
-  if (upgrade.halt) return <Label color="orange">halted</Label>;
+  if (upgrade.halt) return <Label color={endsByItself(upgrade.halt.reason) ? 'blue' : 'orange'}>halted</Label>;
   if (isComplete(upgrade.counts)) return <Label color="green">complete</Label>;
   if (hasStopped(upgrade)) return <Label color="orange">stopped</Label>;
   if (upgrade.counts.inFlight > 0) return <Label color="blue">in progress</Label>;
@@ -96,12 +101,13 @@ function Figures({ upgrade }: { upgrade: Upgrade }) {
           {forecast.p90 && <> (p90 {moment(forecast.p90, now)})</>}
         </span>
       )}
+      {forecast?.lateAfter && !isComplete(upgrade.counts) && <span class="bad"> · late</span>}
       {forecast?.stopPercent && !isComplete(upgrade.counts) && (
         <span class="ends">
           {' '}· {hasStopped(upgrade) ? 'stopped' : `stops in ${percent(forecast.stopPercent / 100)} of the runs`}
           {forecast.stopReason && (
             <>
-              {' '}(<Text of={forecast.stopReason} limit={63} />)
+              {' '}(<Reason reason={forecast.stopReason} />)
             </>
           )}
         </span>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { HistoryRow } from '../api/types';
-import { ClusterLink, Label, Text } from '../ui/parts';
+import { ClusterLink, Label, Reason, Text, UpgradeLink } from '../ui/parts';
 import { Table } from '../ui/table';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 import { duration, moment } from '../words/time';
@@ -38,12 +38,12 @@ const COLUMNS: HistoryColumn[] = [
     value: (row) => row.endedAt ?? Number.MAX_SAFE_INTEGER,
   },
   { ...text('cluster', 'Cluster', 160), cell: (row) => <ClusterLink name={row.cluster} /> },
-  { ...text('upgrade', 'Upgrade', 140, 127), cell: (row) => <><Text of={row.upgrade} limit={127} />{row.deleted && ' (deleted)'}</> },
+  { ...text('upgrade', 'Upgrade', 140, 127), cell: (row) => (row.deleted ? <><Text of={row.upgrade} limit={127} /> (deleted)</> : <UpgradeLink of={row.upgrade} />) },
   text('from', 'From', 84),
   // Of a drift, what the cluster shows; its outcome is Drifted.
   { ...text('target', 'To', 84), cell: (row) => <Text of={reached(row)} limit={63} />, value: reached },
   { ...text('outcome', 'Outcome', 104), cell: (row) => <Outcome outcome={row.outcome} /> },
-  text('reason', 'Reason', 150),
+  { ...text('reason', 'Reason', 150), cell: (row) => <Reason reason={row.reason ?? ''} /> },
   {
     ...text('actualSeconds', 'Took', 80, 40, true),
     number: true,

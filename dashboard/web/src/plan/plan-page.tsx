@@ -130,6 +130,10 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
             <Button disabled={disabled || isEmpty(draft.compare)} onClick={() => apply(draft.compare, 'second')}>Apply the second…</Button>
           </>
         )}
+        {upgrade !== '' && !gone && !isKept && isChanged(draft) && (
+          // Somebody else may have changed it since it was opened: then what is written here is refused.
+          <Button onClick={discard}>Discard it and take the spec as it is now</Button>
+        )}
       </div>
       <div aria-live="polite">
         {result.is === 'busy' && <Spinner label="Simulating the rollout…" />}

@@ -1,7 +1,7 @@
 // Small parts that all pages use.
 
 import type { ComponentChildren } from 'preact';
-import { docsOf } from '../words/docs';
+import { docsOf, docsOfEvents } from '../words/docs';
 import { own } from '../words/own';
 import { printable } from '../words/text';
 
@@ -49,6 +49,14 @@ export function ClusterLink({ name }: { name: string }) {
   );
 }
 
+export function UpgradeLink({ of }: { of: string }) {
+  return (
+    <a href={`#/upgrade/${of.split('/').map(encodeURIComponent).join('/')}`}>
+      <Text of={of} limit={127} />
+    </a>
+  );
+}
+
 /** Some names, and how many there are besides. */
 export function Names({ names, total }: { names: string[]; total?: number }) {
   const shown = names.slice(0, 8);
@@ -67,8 +75,8 @@ export function Names({ names, total }: { names: string[]; total?: number }) {
 }
 
 /** A reason, with the page of the docs that explains it. */
-export function Reason({ reason }: { reason: string }) {
-  const docs = docsOf(reason);
+export function Reason({ reason, event = false }: { reason: string; event?: boolean }) {
+  const docs = event ? docsOfEvents() : docsOf(reason);
   const text = <Text of={reason} limit={63} />;
   if (!docs) return <span class="reason">{text}</span>;
   return (

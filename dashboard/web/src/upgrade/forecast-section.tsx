@@ -3,6 +3,7 @@
 import { lazy, Suspense } from '../ui/lazy';
 import { api } from '../api/client';
 import type { Band, EndedPoint, Forecast, Upgrade } from '../api/types';
+import { isComplete } from '../fleet/upgrade-order';
 import { NotCurrent } from '../ui/not-current';
 import { Alert, Names, Reason, Spinner, Text } from '../ui/parts';
 import { useApp, useLoaded } from '../ui/use-app';
@@ -23,6 +24,7 @@ export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; end
   if (!forecast.value) {
     return (
       <>
+        <Late of={upgrade} now={now} />
         <Ends band={upgrade.forecast ?? {}} now={now} />
         {forecast.loading ? <Spinner label="Simulating the rest of the rollout…" /> : <Alert kind="info" title="There is no forecast.">{forecast.error}</Alert>}
       </>
@@ -31,8 +33,18 @@ export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; end
   return (
     <>
       {forecast.error !== undefined && <NotCurrent loaded={forecast} />}
+      <Late of={upgrade} now={now} />
       <ForecastView forecasts={[forecast.value]} ended={ended} now={now} total={counts.selected} paused={upgrade.paused} />
     </>
+  );
+}
+
+function Late({ of: { forecast, counts }, now }: { of: Upgrade; now: number }) {
+  if (!forecast?.lateAfter || isComplete(counts)) return null;
+  return (
+    <p>
+      <span class="bad">Late:</span> expected after {momentAndDistance(forecast.lateAfter, now)}, the p90 of its start.
+    </p>
   );
 }
 

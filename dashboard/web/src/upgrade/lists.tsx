@@ -178,7 +178,7 @@ export function EventList({ events, now }: { events: UpgradeDetail['events']; no
         cells: [
           moment(event.at, now),
           event.type === 'Warning' ? <Label color="orange">Warning</Label> : <Text of={event.type} limit={20} />,
-          <Text of={event.reason} limit={63} />,
+          <Reason reason={event.reason} event />,
           <LongText of={event.message} />,
         ],
       }))}

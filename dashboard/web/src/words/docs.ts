@@ -4,7 +4,7 @@ import { own } from './own';
 
 // Those that have no section of their own name, and where they are explained.
 const ELSEWHERE: Record<string, [string, string]> = {
-  ClustersBlocked: ['forecasts', ''],
+  ClustersBlocked: ['forecasts', 'what-stops-a-rollout'],
   NoClusterFailed: ['conditions/ManagedClustersUpgrade/Failed', ''],
   AsExpected: ['conditions/ManagedClustersUpgrade/PreChecksPassed', ''],
 };
@@ -21,7 +21,15 @@ export function docsOf(reason: string): string | undefined {
   if (base === '' || reason === '') return undefined;
   // A section is called by its reason.
   const [page, section] = own(ELSEWHERE, reason) ?? ['reasons', reason.toLowerCase()];
+  return section ? `${addressOf(page)}#${encodeURIComponent(section)}` : addressOf(page);
+}
+
+/** The address of the list of all Events; undefined if it is not known where the docs are. */
+export function docsOfEvents(): string | undefined {
+  return base === '' ? undefined : addressOf('reference/events');
+}
+
+function addressOf(page: string): string {
   // A forge shows the sources of the book.
-  const address = `${base}/${page}.${base.includes('/blob/') ? 'md' : 'html'}`;
-  return section ? `${address}#${encodeURIComponent(section)}` : address;
+  return `${base}/${page}.${base.includes('/blob/') ? 'md' : 'html'}`;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ClusterRow } from '../store/columns';
-import { docsOf, setDocsBase } from './docs';
+import { docsOf, docsOfEvents, setDocsBase } from './docs';
 import { sentence, spoken } from './sentence';
 import { clusters, percent, printable } from './text';
 import { duration, iso, moment, pastMoment } from './time';
@@ -89,7 +89,8 @@ describe('links to the docs', () => {
     expect(docsOf('WaitingForSlot')).toBeUndefined();
     setDocsBase('https://docs.example.com/drydock/');
     expect(docsOf('WaitingForSlot')).toBe('https://docs.example.com/drydock/reasons.html#waitingforslot');
-    expect(docsOf('ClustersBlocked')).toBe('https://docs.example.com/drydock/forecasts.html');
+    expect(docsOf('ClustersBlocked')).toBe('https://docs.example.com/drydock/forecasts.html#what-stops-a-rollout');
+    expect(docsOfEvents()).toBe('https://docs.example.com/drydock/reference/events.html');
     setDocsBase('https://forge.example.com/drydock/blob/main/docs');
     expect(docsOf('CanaryFailed')).toBe('https://forge.example.com/drydock/blob/main/docs/reasons.md#canaryfailed');
   });

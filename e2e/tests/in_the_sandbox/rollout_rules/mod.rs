@@ -1,5 +1,6 @@
 //! What keeps further clusters from starting, and how failed ones start over.
 
+mod agents;
 mod canaries;
 mod failures;
 mod freezes;
@@ -8,7 +9,7 @@ mod windows;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::mcu::{ClusterStatusEntry, ManagedClustersUpgrade};
 use drydock_api::names::RETRY_ANNOTATION;
 use drydock_api::ocm::ManagedCluster;
 use drydock_api::openshift::MachineConfigPool;
@@ -18,7 +19,7 @@ use drydock_e2e::local_fleet::LocalFleet;
 use drydock_sandbox::test_env::TestEnvSettings;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};

@@ -48,6 +48,7 @@ fn share_version(ours: &mut VersionFeedback, theirs: &VersionFeedback) {
         (&mut ours.image, &theirs.image),
         (&mut ours.channel, &theirs.channel),
         (&mut ours.blocked_by, &theirs.blocked_by),
+        (&mut ours.slow, &theirs.slow),
         (&mut ours.asked_image, &theirs.asked_image),
     ] {
         share_text(ours, theirs.as_ref());

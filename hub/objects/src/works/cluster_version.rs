@@ -272,15 +272,18 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> VersionFeedbac
         channel: text(status, "channel").map(|channel| bounded(&channel, MESSAGE).into()),
         percent: text(status, "message").as_deref().and_then(percent),
         // Of what was asked before, a cluster that has not looked since says nothing about us.
-        invalid: refused.then(|| RejectedTarget {
-            message: message("invalidMessage", ""),
-            since: now,
+        invalid: refused.then(|| {
+            Box::new(RejectedTarget {
+                message: message("invalidMessage", ""),
+                since: now,
+            })
         }),
         without_updates: is("retrievedUpdates", "False"),
         locked_by: text(status, "lock")
             .filter(|holder| !holder.is_empty())
             .map(|holder| bounded(&lock::describe(&holder), MESSAGE).into()),
         blocked_by,
+        slow: is("failing", "Unknown").then(|| message("failingMessage", "the cluster is slow")),
         failing_since: failing_since.and_then(|since| since.parse().ok()),
         asked: text(status, "asked").and_then(|version| parse_version(&version)),
         asked_image: text(status, "askedImage")

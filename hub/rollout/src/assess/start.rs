@@ -11,7 +11,7 @@ use super::progress::{Progress, is_agent_at_work, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, IS_FINAL, Start, StartKind, Step, Unrecorded};
 use crate::{
     ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause, RefusedWrite,
-    RequestedMethod, Selected, Stage, Work,
+    RequestedMethod, Selected, Stage, UpgradeMethod, Work,
 };
 
 const WAITS_TO_START: Deadline =
@@ -38,7 +38,9 @@ impl<'a> ClusterView<'a> {
             let failed = FailureReason::parse(&ended.reason).map(FailureReason::stage);
             ended.is_current && failed.is_some_and(|stage| stage > Stage::Platform)
         });
-        if let Some(version) = self.known_version().filter(|_| !resumes)
+        if let Some(version) = self
+            .known_version()
+            .filter(|_| !resumes && !self.is_agent_at_work())
             && self.spec().is_some_and(|spec| {
                 spec.goal.operators.is_none() && spec.goal.platform_reached(Some(version))
             })
@@ -63,6 +65,17 @@ impl<'a> ClusterView<'a> {
             Some(stage) => self.may_start(selected, stage, begins),
             None => self.waits_to_start(Reason::SpecInvalid),
         }
+    }
+
+    /// Whether an agent is at an upgrade that somebody has asked for, as far as is known: its version comes before its workers. What a work feeds
+    /// back while it is deleted is not read; it is gone when its upgrade has ended.
+    fn is_agent_at_work(&self) -> bool {
+        let by_agent = |work: &Work| {
+            let revision = work.revision.as_ref();
+            revision.is_some_and(|revision| revision.method == UpgradeMethod::Agent)
+        };
+        let work = self.row.works.get(WorkKind::Cluster);
+        work.is_some_and(|work| is_agent_at_work(work) || (work.deleting && by_agent(work)))
     }
 
     /// A cluster that failed starts over. One on which the platform has come to the target continues from there: started over, it

@@ -39,13 +39,15 @@ pub struct VersionFeedback {
     /// The share that is done, in percent, in steps of ten.
     pub percent: Option<u8>,
     /// The target is refused, in a status about the present spec.
-    pub invalid: Option<RejectedTarget>,
+    pub invalid: Option<Box<RejectedTarget>>,
     /// The cluster cannot reach its update service: it may refuse what it will accept later.
     pub without_updates: bool,
     /// Who has the lock of the cluster, if somebody has (Maintenance schedules, section 2.7).
     pub locked_by: Option<Arc<str>>,
     /// Why it waits, if it says so: `Failing`, or `ReleaseAccepted=False`.
     pub blocked_by: Option<Arc<str>>,
+    /// What it waits for longer than it should, if it says so: `Failing=Unknown`.
+    pub slow: Option<Arc<str>>,
     /// Since when it is failing, if it waits for that.
     pub failing_since: Option<Timestamp>,
     /// The version that its spec asks for, whoever has asked.

@@ -330,6 +330,7 @@ fn one_that_does_not_answer_is_reported_and_one_whose_answer_is_old_is_asked_aga
     world.happen(&Event::Minutes(11));
     world.settle();
     assert_eq!(reason(&mut world, 1), Some(Reason::PreChecksUnanswered(None)));
+    world.answer(0, true, true);
     let first = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
     world.happen(&Event::Minutes(60));
     // While the write that asks anew is under way, and if it is refused.
@@ -403,6 +404,32 @@ fn a_cluster_whose_agent_was_removed_is_asked_without_it() {
 }
 
 /// A cluster without an agent, too, may be away since it has answered.
+/// A correction shows itself only to who asks again; until then what held the cluster holds it.
+#[test]
+fn a_cluster_that_is_held_by_what_its_agent_found_is_asked_again() {
+    let mut world = world(PreChecksMode::Require);
+    world.settle();
+    world.answer(0, true, true);
+    world.settle();
+    let held = reason(&mut world, 0);
+    assert!(matches!(held, Some(Reason::RisksNotAccepted { .. })), "{held:?}");
+    let asks = |world: &mut World| {
+        let actions = world.plan().actions;
+        actions
+            .iter()
+            .any(|action| matches!(action, Action::AskPreChecks(ask) if ask.cluster == name(0)))
+    };
+    world.happen(&Event::Minutes(9));
+    assert!(!asks(&mut world));
+    world.happen(&Event::Minutes(2));
+    assert!(asks(&mut world));
+    world.settle();
+    assert_eq!(reason(&mut world, 0), held);
+    world.answer(0, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}
+
 #[test]
 fn what_cluster_version_said_is_too_old_after_its_time() {
     let mut world = world(PreChecksMode::Require);

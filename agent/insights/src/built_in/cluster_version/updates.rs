@@ -153,7 +153,10 @@ fn risks(update: &ConditionalUpdate, target: &str, evaluated: &BTreeMap<String, 
             let url = risk.other.get("url").and_then(Value::as_str).unwrap_or_default();
             let mut resources = cluster_version();
             resources.push(object("", "UpdateRisk", &risk.name));
-            let parts = [risk.message.as_str(), url, why.as_str(), note];
+            // What the cluster says of a risk that applies is the risk's own text.
+            let is_repeated = is_said_to_apply && !risk.message.is_empty() && why.contains(&risk.message);
+            let said = if is_repeated { "" } else { why.as_str() };
+            let parts = [risk.message.as_str(), url, said, note];
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             Draft {
                 description: parts.join("\n"),

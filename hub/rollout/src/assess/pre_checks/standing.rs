@@ -16,6 +16,9 @@ use crate::{
 const NAMED_FINDINGS: usize = 3;
 /// How much the clock of a cluster may be ahead.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
+/// For how long what an agent has found holds its cluster before it is asked again: it does not come back by itself to say that
+/// something was corrected.
+const HOLDS: SignedDuration = SignedDuration::from_mins(10);
 /// Why a cluster cannot be asked whose last question is not gone yet: its work agent may be away.
 const LEAVING: &str = "the work by which it was asked before is still being deleted";
 /// The longest headline of a finding within a reason, in bytes.
@@ -83,7 +86,11 @@ impl ClusterView<'_> {
                 (collected_at, !stops && self.has_ended_since(collected_at))
             }
         };
-        let old = collected_at.saturating_add(policy.max_age);
+        let lasts = match answer.source {
+            AnswerSource::Agent { stops: true, .. } => policy.max_age.min(HOLDS),
+            _ => policy.max_age,
+        };
+        let old = collected_at.saturating_add(lasts);
         let is_old = old.is_ok_and(|old| self.present.has_reached(old));
         if (is_old || is_over) && policy.mode == PreChecksMode::Require {
             return (still_held().unwrap_or(Standing::AWAITED), true);

@@ -136,10 +136,10 @@ pub(super) fn fail(work: &mut Work, target: &Target, since: Timestamp) {
             }];
         }
         WorkFeedback::ClusterVersion(feedback) => {
-            feedback.invalid = Some(RejectedTarget {
+            feedback.invalid = Some(Box::new(RejectedTarget {
                 message: format!("{target} is unknown").into(),
                 since,
-            });
+            }));
         }
         WorkFeedback::Agent(feedback) => {
             feedback.version.clone_from(&target.version);
