@@ -14,7 +14,7 @@ use semver::Version;
 use crate::capacity::Capacity;
 use crate::command::Command;
 use crate::configuration::Configuration;
-use crate::drains::{Budget, ObservedNode, ObservedPod};
+use crate::drains::{Budget, Drain, ObservedNode, ObservedPod};
 use crate::silences::Silence;
 
 pub use cluster::{
@@ -254,6 +254,8 @@ pub struct Facts {
     pub drain_check_due: bool,
     /// What the status and the cluster's history say of what ClusterVersion asks for.
     pub request: UpdateRequest,
+    /// The drains that were under way when the status was written.
+    pub drains: Vec<Drain>,
 }
 
 impl Observation {
@@ -278,6 +280,7 @@ impl Observation {
             deleting_since: self.deleting_since,
             drain_check_due: self.drain_check_due,
             request: UpdateRequest::default(),
+            drains: Vec::new(),
         })
     }
 }

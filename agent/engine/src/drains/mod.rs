@@ -173,6 +173,13 @@ pub fn long_drains(facts: &Facts, known: &[Drain]) -> Vec<String> {
         .collect()
 }
 
+/// The known drain that has lasted longest, if that is longer than pods may take.
+pub fn longest(facts: &Facts) -> Option<&Drain> {
+    let shortest = timeouts(facts).shortest();
+    let oldest = facts.drains.iter().min_by_key(|drain| drain.since)?;
+    (facts.now.duration_since(oldest.since) > shortest).then_some(oldest)
+}
+
 fn timeouts(facts: &Facts) -> DrainTimeouts {
     DrainTimeouts::new(
         &facts.configuration.node_drain,

@@ -105,6 +105,7 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
     };
     let mut history = status.history.take().unwrap_or_default();
     facts.request = edits::request(&facts, history.first());
+    facts.drains = wanted::known_drains(before);
     edits::evaluate(&mut facts, &mut history);
     let made = status.made.clone().unwrap_or_default();
     let mut next = if facts.deleting_since.is_some() {

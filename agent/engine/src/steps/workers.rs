@@ -1,6 +1,7 @@
 //! AllWorkersUpgraded: every machine of the pool `worker` has been updated.
 
 use super::{StepContext, StepOutcome};
+use crate::drains::{self, Drain};
 use crate::facts::{Facts, PausedBy, Unread, Workers, Write};
 
 /// The workers, if some are not updated yet.
@@ -36,7 +37,16 @@ pub(super) fn decide(situation: &StepContext<'_>) -> StepOutcome {
     StepOutcome::Waiting(
         problem
             .map(|why| format!("the workers do not make progress: {why}"))
-            .or_else(|| unaided(facts)),
+            .or_else(|| unaided(facts))
+            .or_else(|| drains::longest(facts).map(drained_for_long)),
+    )
+}
+
+/// Which pods are left, and which budgets keep them, changes from minute to minute: that is in UpdateStatus.
+fn drained_for_long(drain: &Drain) -> String {
+    format!(
+        "node {} is being drained since {}, longer than its pods should take: kubectl get updatestatus cluster -o yaml says what it waits for",
+        drain.node, drain.since
     )
 }
 

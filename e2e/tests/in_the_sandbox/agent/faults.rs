@@ -136,9 +136,10 @@ async fn f3_an_operator_that_takes_longer_than_it_should_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn f4_a_drain_that_a_budget_blocks_is_reported_and_freed() {
+    let why = "node ip-10-0-28-58.us-east-2.compute.internal is being drained since 2026-01-05T08:50:15Z";
     let notified = Expected {
         notified: &["StateDelayed"],
-        ..waits(WORKERS, "WorkerNodesUpgraded still in progress", &[])
+        ..waits(WORKERS, why, &[])
     };
     let done = Expected {
         notified: &["StateDelayed"],

@@ -88,3 +88,33 @@ async fn an_upgrade_that_is_made_anew_waits_for_the_end_of_what_the_agent_is_at(
     ends_with_its_workers(&hub, fleet.user_of("dev1").unwrap()).await;
     fleet.shut_down().await.unwrap();
 }
+
+/// The newer release is no success of the upgrade that was under way: its workers may be anywhere.
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_somebody_overtakes_on_its_cluster_has_failed() {
+    let mut settings = kept_back();
+    settings.clusters[0].faults.clear();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let upgrade = upgrade(&settings, &json!({"canaryClusters": null}));
+    fleet::start(&hub, &upgrade).await.unwrap();
+    let versions: Api<ClusterVersion> = Api::all(fleet.user_of("dev1").unwrap());
+    let begun = async || {
+        let status = versions.get("version").await.unwrap().status.unwrap();
+        status.history[0].version.as_deref() == Some("4.14.12")
+    };
+    while !begun().await {
+        tokio::time::sleep(HOUR / 60).await;
+    }
+    let newer = Patch::Merge(json!({"spec": {"desiredUpdate": {"version": "4.14.13"}}}));
+    versions
+        .patch("version", &PatchParams::default(), &newer)
+        .await
+        .unwrap();
+    let failed = |upgrade: &ManagedClustersUpgrade| fleet::is_true(upgrade, "Failed");
+    fleet::until(&hub, "failed", 5 * HOUR, failed).await.unwrap();
+    let overtaken = entry(&hub).await;
+    assert_eq!(overtaken.reason.as_deref(), Some("AgentFailed"), "{overtaken:?}");
+    assert!(overtaken.message.unwrap().contains("4.14.13"));
+    fleet.shut_down().await.unwrap();
+}

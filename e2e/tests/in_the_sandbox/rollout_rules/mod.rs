@@ -12,7 +12,7 @@ use std::time::Duration;
 use drydock_api::mcu::{ClusterStatusEntry, ManagedClustersUpgrade};
 use drydock_api::names::RETRY_ANNOTATION;
 use drydock_api::ocm::ManagedCluster;
-use drydock_api::openshift::MachineConfigPool;
+use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
 use drydock_e2e::fleet;
 use drydock_e2e::local_fleet;
 use drydock_e2e::local_fleet::LocalFleet;

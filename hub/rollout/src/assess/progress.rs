@@ -258,8 +258,6 @@ fn by_agent(work: &Work, feedback: &AgentFeedback, target: &Target) -> Progress 
             ClusterState::PartialUpgrade,
             not_applied(work).unwrap_or(Reason::WaitingForClusterVersion),
         ),
-        // A newer version that somebody else has brought: the agent has nothing to do.
-        _ if at_target && shown == Shows::Newer => Progress::Done,
         Some(AgentPhase::Failed) if ours => {
             let why = feedback.blocked_by.as_deref().unwrap_or("it does not say why");
             Progress::Failed(
@@ -274,6 +272,8 @@ fn by_agent(work: &Work, feedback: &AgentFeedback, target: &Target) -> Progress 
                 .clone()
                 .map_or_else(|| Reason::Progressing(feedback.step.clone()), Reason::Blocked),
         ),
+        // A newer version that somebody else has brought before the agent began: it has nothing to do.
+        _ if at_target && shown == Shows::Newer => Progress::Done,
         _ => initialized(not_applied(work).unwrap_or_else(|| {
             Reason::WaitingForTarget(feedback.blocked_by.clone().or_else(|| cluster.blocked_by.clone()))
         })),

@@ -131,6 +131,39 @@ fn a_policy_of_ocm_never_becomes_a_local_one() {
     assert_eq!(agent.says(ConditionType::PolicyRefreshed).0, "False");
 }
 
+/// A node begins to be drained, and a pod keeps it.
+fn drains(agent: &mut Agent) {
+    agent.nodes = vec![ObservedNode {
+        name: "w".to_owned(),
+        is_worker: true,
+        cordon: Some(Cordon {
+            since: Some(agent.seen.now),
+        }),
+        mco_works: true,
+        drain_mark: "drain-1".to_owned(),
+        ..ObservedNode::default()
+    }];
+    agent.pods = vec![ObservedPod {
+        name: "holds".to_owned(),
+        node: "w".to_owned(),
+        ..ObservedPod::default()
+    }];
+}
+
+#[test]
+fn a_drain_that_lasts_longer_than_pods_may_take_is_said() {
+    let mut agent = upgrading(true, true);
+    drains(&mut agent);
+    for (minutes, says) in [(44, "still in progress"), (3, "node w is being drained since")] {
+        for _ in 0..minutes {
+            agent.wait(1);
+            agent.look();
+        }
+        let (_, message) = agent.says(ConditionType::WorkerNodesUpgraded);
+        assert!(message.contains(says), "{message}");
+    }
+}
+
 #[test]
 fn drains_are_helped_whatever_step_waits() {
     for (what, control_plane_done, broken) in [
@@ -139,21 +172,7 @@ fn drains_are_helped_whatever_step_waits() {
     ] {
         let mut agent = upgrading(true, control_plane_done);
         agent.broken.extend(broken);
-        agent.nodes = vec![ObservedNode {
-            name: "w".to_owned(),
-            is_worker: true,
-            cordon: Some(Cordon {
-                since: Some(agent.seen.now),
-            }),
-            mco_works: true,
-            drain_mark: "drain-1".to_owned(),
-            ..ObservedNode::default()
-        }];
-        agent.pods = vec![ObservedPod {
-            name: "holds".to_owned(),
-            node: "w".to_owned(),
-            ..ObservedPod::default()
-        }];
+        drains(&mut agent);
         let mut forced = Vec::new();
         for minute in 0..50 {
             agent.wait(1);
