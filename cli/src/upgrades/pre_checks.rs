@@ -393,8 +393,6 @@ fn named(informer: &str, uid: Option<&str>) -> String {
     uid.map_or_else(|| informer.to_owned(), |uid| format!("{informer}/{uid}"))
 }
 
-/// The mode in which nobody is asked.
-const OFF: &str = "Off";
 /// The mode in which a cluster starts whatever it answers.
 const REPORT: &str = "Report";
 /// The mode in which a cluster waits for its answer.
@@ -402,7 +400,7 @@ const REQUIRE: &str = "Require";
 
 fn mode(upgrade: &ManagedClustersUpgrade) -> &'static str {
     match parse_spec(upgrade).map(|spec| spec.pre_checks.mode) {
-        Ok(PreChecksMode::Off) => OFF,
+        Ok(PreChecksMode::Off) => "Off",
         Ok(PreChecksMode::Report) => REPORT,
         Ok(PreChecksMode::Require) => REQUIRE,
         Err(_) => "unknown: the spec is invalid",

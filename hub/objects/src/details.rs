@@ -90,17 +90,13 @@ impl ClusterDetails {
     /// waits for names no step: then it is where it is known to be.
     pub fn percent(&self, target: Option<&str>) -> u64 {
         let is_version_reached = self.version.is_some() && self.version.as_deref() == target;
+        let said = || percent_in(&self.message).or_else(|| percent_of_step(&self.message));
+        let at_least = |known: u64| said().unwrap_or(known).clamp(known, 99);
         match self.state {
             ClusterState::NotStarted | ClusterState::PreAction => 0,
-            ClusterState::Initialized | ClusterState::PartialUpgrade => percent_in(&self.message)
-                .or_else(|| percent_of_step(&self.message))
-                .unwrap_or(1)
-                .max(match self.state {
-                    ClusterState::PartialUpgrade if is_version_reached => WORKERS_BEGIN,
-                    ClusterState::PartialUpgrade => CONTROL_PLANE_BEGINS,
-                    _ => 1,
-                })
-                .min(99),
+            ClusterState::Initialized => at_least(1),
+            ClusterState::PartialUpgrade if is_version_reached => at_least(WORKERS_BEGIN),
+            ClusterState::PartialUpgrade => at_least(CONTROL_PLANE_BEGINS),
             ClusterState::Operators | ClusterState::PostAction => 99,
             ClusterState::Complete | ClusterState::Failed => 100,
         }

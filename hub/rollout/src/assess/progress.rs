@@ -228,8 +228,8 @@ fn under_way(feedback: &VersionFeedback) -> Progress {
     let reason = feedback.blocked_by.clone().map_or_else(
         || {
             let share = feedback.percent.map(|percent| format!("about {percent} % done"));
-            let slow = feedback.slow.as_deref().map(str::to_owned);
-            let said: Vec<String> = share.into_iter().chain(slow).collect();
+            let slow = feedback.slow.as_deref();
+            let said: Vec<&str> = share.as_deref().into_iter().chain(slow).collect();
             Reason::Progressing((!said.is_empty()).then(|| said.join("; ").into()))
         },
         Reason::Blocked,

@@ -169,7 +169,8 @@ impl<'a> ClusterView<'a> {
         revised.or(self.spec().map(|spec| &*spec.goal))
     }
 
-    /// Timeouts count from the work's creation, or from when it was taken up again. The spec's word counts while it is valid, so that a user can prolong it.
+    /// Timeouts count from the work's creation, or from when it was taken up again. The spec's word counts while it is valid, so that a user
+    /// can prolong it.
     pub(super) fn deadline(&self, stage: Stage, work: &Work) -> Timestamp {
         work.begun()
             .saturating_add(self.timeout(stage, work))

@@ -38,9 +38,7 @@ impl<'a> ClusterView<'a> {
             let failed = FailureReason::parse(&ended.reason).map(FailureReason::stage);
             ended.is_current && failed.is_some_and(|stage| stage > Stage::Platform)
         });
-        if let Some(version) = self
-            .known_version()
-            .filter(|_| !resumes && !self.is_agent_at_work())
+        if let Some(version) = self.known_version().filter(|_| !resumes && !self.awaits_agent())
             && self.spec().is_some_and(|spec| {
                 spec.goal.operators.is_none() && spec.goal.platform_reached(Some(version))
             })
@@ -69,7 +67,7 @@ impl<'a> ClusterView<'a> {
 
     /// Whether an agent is at an upgrade that somebody has asked for, as far as is known: its version comes before its workers. What a work feeds
     /// back while it is deleted is not read; it is gone when its upgrade has ended.
-    fn is_agent_at_work(&self) -> bool {
+    fn awaits_agent(&self) -> bool {
         let by_agent = |work: &Work| {
             let revision = work.revision.as_ref();
             revision.is_some_and(|revision| revision.method == UpgradeMethod::Agent)
@@ -86,14 +84,7 @@ impl<'a> ClusterView<'a> {
             .work
             .filter(|(kind, work)| *kind == WorkKind::Cluster && !work.deleting);
         let goes_on = ended.is_current
-            && work.is_some_and(|(_, work)| {
-                let target = self.goal_of(work).and_then(|goal| goal.target.as_ref());
-                target.is_some_and(|target| {
-                    let progress = upgrade_progress(work, target, Timestamp::MAX, &self.present);
-                    let is_done = matches!(progress, Progress::Done | Progress::WasThere);
-                    is_done || is_agent_at_work(work)
-                })
-            });
+            && work.is_some_and(|(_, work)| is_agent_at_work(work) || self.is_platform_done(work));
         match self.row.selection {
             // Its outcome is taken off the work.
             Some(_) if goes_on && !ended.is_recorded => self.waits_to_start(Reason::AwaitingRecord),
@@ -104,6 +95,15 @@ impl<'a> ClusterView<'a> {
             Some(_) => self.not_started(Some(ended)),
             None => self.takes_no_part(),
         }
+    }
+
+    /// Whether the platform has come to the target of a work.
+    fn is_platform_done(&self, work: &'a Work) -> bool {
+        let target = self.goal_of(work).and_then(|goal| goal.target.as_ref());
+        target.is_some_and(|target| {
+            let progress = upgrade_progress(work, target, Timestamp::MAX, &self.present);
+            matches!(progress, Progress::Done | Progress::WasThere)
+        })
     }
 
     fn may_start(&self, selected: Selected, stage: Stage, kind: StartKind) -> Assessment {
