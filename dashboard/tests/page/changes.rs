@@ -356,7 +356,8 @@ async fn a_page_ends_whose_watch_fails_for_good_and_comes_back_with_it() {
         let ended = async { while events.next().await.is_some() {} };
         timeout(Duration::from_mins(10), ended).await.expect("it ends");
         let took = began.elapsed();
-        assert!(took <= Duration::from_secs(90), "{fails:?}: {took:?}");
+        // An attempt that fails within half a minute may be followed by a pause of 51 seconds, and a page asks each 25.
+        assert!(took <= Duration::from_mins(2), "{fails:?}: {took:?}");
         assert!(took >= Duration::from_secs(20), "{fails:?}: {took:?}");
         let changes = format!("/api/changes?since={revision}");
         for asked in ["/api/snapshot", &changes, "/api/clusters/dev1", &path("")] {

@@ -11,8 +11,8 @@ pub(super) const CALENDARS: &str = "calendars";
 /// UpgradeRiskAcceptances: a hub of before does not have the kind.
 pub(super) const ACCEPTANCES: &str = "acceptances";
 
-/// For how long attempts fail before what was seen counts as old. Somebody who looks on hears of it within a minute: who is asked every 25
-/// seconds whether all is well says so in time.
+/// For how long attempts fail before what was seen counts as old. Who is asked every 25 seconds whether all is well says so within two minutes: of
+/// a watch the next attempt shows that it still fails.
 const FAILS_FOR: SignedDuration = SignedDuration::from_secs(30);
 /// Without an error for so long a watch is well again. It does not say itself that it has begun again, as long as nothing changes; an attempt
 /// follows the one before after a minute at most, and may take some time.
