@@ -8,6 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use drydock_api::insights::{INJECT_CA_ANNOTATION, UpdateInformer};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use thiserror::Error;
 
 use crate::refusal;
@@ -39,6 +41,9 @@ pub(super) enum AuthorityError {
     /// The Secret does not have what is needed.
     #[error("Secret {0} has no key {KEY}")]
     NoKey(String),
+    /// What is there is no authority.
+    #[error("{0} holds no certificate in PEM")]
+    NoCertificate(String),
     /// The bundle of the object is not what it should be.
     #[error("spec.clientConfig.caBundle is not PEM in base64")]
     Bundle,
@@ -71,7 +76,10 @@ impl Authorities {
             return self.of_secret(secret).await;
         }
         if let Some(bundle) = &informer.spec.client_config.ca_bundle {
-            return STANDARD.decode(bundle).map_err(|_| AuthorityError::Bundle);
+            let bundle = STANDARD.decode(bundle).ok();
+            return bundle
+                .filter(|pem| holds_certificates(pem))
+                .ok_or(AuthorityError::Bundle);
         }
         self.of_services().await
     }
@@ -90,7 +98,10 @@ impl Authorities {
             .iter()
             .any(|name| found.annotations().contains_key(*name));
         match found.data.and_then(|mut data| data.remove(KEY)) {
-            Some(authorities) => Ok(authorities.0),
+            Some(authorities) if holds_certificates(&authorities.0) => Ok(authorities.0),
+            Some(_) => Err(AuthorityError::NoCertificate(format!(
+                "key {KEY} of Secret {secret}"
+            ))),
             None if is_of_service => self.of_services().await,
             None => Err(AuthorityError::NoKey(secret.to_owned())),
         }
@@ -99,9 +110,17 @@ impl Authorities {
     async fn of_services(&self) -> Result<Vec<u8>, AuthorityError> {
         let path = &self.service_authority;
         let read = tokio::fs::read(path).await;
-        read.map_err(|why| AuthorityError::File {
+        let read = read.map_err(|why| AuthorityError::File {
             path: path.clone(),
             why,
-        })
+        })?;
+        let found = Some(read).filter(|pem| holds_certificates(pem));
+        found.ok_or_else(|| AuthorityError::NoCertificate(path.display().to_string()))
     }
+}
+
+/// With none nobody would be trusted, and the informer's own certificate would be blamed.
+fn holds_certificates(pem: &[u8]) -> bool {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    certificates.is_ok_and(|found| !found.is_empty())
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use drydock_api::insights::{AcceptanceState, UpdatePlanInsightStatus, UpdatePlanStatus, Verdict};
+use drydock_api::insights::{
+    AcceptanceState, InformerState, UpdatePlanInsightStatus, UpdatePlanStatus, Verdict,
+};
 
 use super::Observed;
 use crate::informer_name::InformerName;
@@ -96,6 +98,9 @@ pub(super) fn of_part(
     name: &InformerName,
     part: &UpdatePlanInsightStatus,
 ) -> Vec<PlanEvent> {
+    if part.state == InformerState::Disabled {
+        return Vec::new();
+    }
     let known = observed.parts.get(name).and_then(|part| part.status.as_ref());
     let state_before = |uuid: &str| {
         let mut known = known?.insights.iter();

@@ -160,8 +160,8 @@ fn known_findings<'a>(observed: &'a Observed<'_>) -> impl Iterator<Item = &'a Pl
     statuses.flat_map(|status| &status.insights)
 }
 
-/// The parts of informers that are gone: they say nothing any more, as those of one that is switched off. Their acceptances stay for as long
-/// as the plan does, in case the informer comes back.
+/// The parts of informers that are gone: they hold nothing any more, as those of one that is switched off. What they have found, and what of it
+/// is accepted, stays for as long as the plan does, in case the informer comes back.
 fn without_informer(
     observed: &Observed<'_>,
     age: &lifecycle::Age,

@@ -55,7 +55,8 @@ pub(super) fn part(
     let mut record = known.map(|known| record(known, now)).unwrap_or_default();
     let mut last_attempt = record.last_attempt;
     if !informer.is_enabled {
-        record = merged(informer, &record, &Attempt::Disabled, now);
+        // What it has found holds nothing and is kept: who switches it on again, or makes it anew, has not resolved it, and it may not answer.
+        (record.state, record.message) = (InformerState::Disabled, None);
     } else if let Some(asked) = asked.filter(|asked| Some(asked.at) > last_attempt && asked.at >= age.since) {
         record = merged(
             informer,

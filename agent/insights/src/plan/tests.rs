@@ -372,7 +372,7 @@ fn what_an_informer_has_found_that_is_gone_is_gone_and_its_acceptance_waits_for_
     let gone = world.informers.remove(0);
     world.step(at(1), &|_| panic!("nobody is asked"));
     let part = world.parts[&name("a")].status.clone().unwrap();
-    assert_eq!((part.state, part.insights.len()), (InformerState::Disabled, 0));
+    assert_eq!(part.state, InformerState::Disabled);
     let status = world.plan.status.clone().unwrap();
     assert_eq!(status.counts.unwrap().total, 1);
     assert!(status.informers.iter().all(|informer| informer.name != "a"));
@@ -380,6 +380,45 @@ fn what_an_informer_has_found_that_is_gone_is_gone_and_its_acceptance_waits_for_
     let back = world.step(at(2), &|_| success(&[("one", Level::Warning)]));
     assert_eq!(back.ask, [name("a")]);
     assert_eq!(world.plan.status.unwrap().counts.unwrap().total, 2);
+}
+
+/// Who has accepted that it does not answer has seen what it had found, and that this is held.
+#[test]
+fn what_an_informer_has_found_holds_that_does_not_answer_when_it_comes_back() {
+    let down = |_: &str| Attempt::Unavailable("down".to_owned());
+    let away: [fn(&mut World); 2] = [
+        |world| {
+            let gone = world.informers.remove(0);
+            world.step(at(2), &|_| panic!("nobody is asked"));
+            world.informers.insert(0, gone);
+        },
+        |world| {
+            world.informers[0].is_enabled = false;
+            world.step(at(2), &|_| panic!("nobody is asked"));
+            world.informers[0].is_enabled = true;
+        },
+    ];
+    for goes_and_comes in away {
+        let mut world = World::new(&["a"]);
+        world.step(at(0), &|_| success(&[("one", Level::Critical)]));
+        let first_seen = |world: &World| {
+            let part = world.parts[&name("a")].status.clone().unwrap();
+            let mut found = part.insights.into_iter().map(|found| found.insight);
+            found
+                .find(|insight| insight.uid == "one")
+                .map(|insight| insight.first_seen.0)
+        };
+        world.plan.metadata.generation = Some(2);
+        world.step(at(1), &down);
+        goes_and_comes(&mut world);
+        world.step(at(3), &down);
+        let counts = world.plan.status.as_ref().unwrap().counts.clone().unwrap();
+        assert_eq!((counts.unaccepted, first_seen(&world)), (2, Some(at(0))));
+        world.plan.metadata.generation = Some(3);
+        world.step(at(300), &|_| success(&[]));
+        world.step(at(400), &|_| success(&[]));
+        assert_eq!(world.verdict(), Some(Verdict::Go));
+    }
 }
 
 #[test]

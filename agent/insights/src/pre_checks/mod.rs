@@ -172,7 +172,12 @@ fn part<'a>(
             ended: Some(ended),
         };
     };
-    let insights = status.insights.iter().map(|found| PlanInsight {
+    // What one has found that is switched off holds nothing.
+    let found = status
+        .insights
+        .iter()
+        .filter(|_| status.state != InformerState::Disabled);
+    let insights = found.map(|found| PlanInsight {
         acceptance: acceptance_of(plan, Some(object), &name, &found.insight, ended, now),
         ..found.clone()
     });

@@ -25,8 +25,9 @@ fn informer() -> UpdateInformer {
     informer
 }
 
-/// What is in it does not matter within a process.
-const STANDARD_BUNDLE: &str = "eA==";
+/// What is in its certificate does not matter within a process.
+const STANDARD_BUNDLE: &str =
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCmVBPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
 
 fn client(network: Network) -> HookClient {
     let types = Types::with_definitions(&[]).unwrap();
@@ -180,12 +181,12 @@ async fn whom_to_trust_has_to_be_known() {
     let client = answering(|_| panic!("nothing is sent"));
     let mut informer = informer();
     let kind = |result: Result<Discovery, ContactFailure>| result.unwrap_err();
-    informer.spec.client_config.ca_bundle = Some("?".to_owned());
-    assert!(
-        kind(client.discover(&informer).await)
-            .message
-            .contains("PEM in base64")
-    );
+    for no_pem in ["?", "aGVsbG8K"] {
+        informer.spec.client_config.ca_bundle = Some(no_pem.to_owned());
+        let failure = kind(client.discover(&informer).await);
+        assert_eq!(failure.kind, FailureKind::CAUnavailable);
+        assert!(failure.message.contains("PEM in base64"), "{}", failure.message);
+    }
     informer.spec.client_config.ca_bundle = None;
     let failure = kind(client.discover(&informer).await);
     assert_eq!(failure.kind, FailureKind::CAUnavailable);

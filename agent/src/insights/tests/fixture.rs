@@ -23,6 +23,8 @@ use super::json;
 use crate::monitoring::EndpointConfig;
 
 const BEGIN: &str = "2026-01-05T08:00:00Z";
+/// What is in its certificate does not matter within a process.
+const BUNDLE: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCmVBPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
 
 /// What an informer does when it is asked for insights.
 #[derive(Clone, Debug)]
@@ -242,7 +244,7 @@ impl TestCluster {
     pub async fn informer(&self, name: &str, behaviour: Behaviour) {
         self.behave(name, behaviour);
         let spec = json!({
-            "clientConfig": {"service": {"namespace": "ns", "name": name}, "caBundle": "eA=="}, "timeoutSeconds": 30,
+            "clientConfig": {"service": {"namespace": "ns", "name": name}, "caBundle": BUNDLE}, "timeoutSeconds": 30,
         });
         self.create::<UpdateInformer>(name, spec).await;
     }

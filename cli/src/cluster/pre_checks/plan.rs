@@ -94,12 +94,7 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     // Without an agent the cluster's own objects say what they can, unless there are others who should be asked, or something is accepted.
     let accepts = !collection.acceptance.accept.is_empty();
     let is_needed = accepts || !informers.is_empty();
-    let seen_within = if informers.is_empty() {
-        collection.timeout.min(SEEN)
-    } else {
-        collection.timeout
-    };
-    if !is_seen(&api, &name, &plan, seen_within).await? {
+    if !is_seen(&api, &name, &plan, collection.timeout.min(SEEN)).await? {
         if is_new {
             withdraw(&api, &name, &plan).await?;
         }
