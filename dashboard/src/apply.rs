@@ -102,6 +102,8 @@ pub(crate) struct Preview {
     /// The same, as it was before; none if it is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     target_before: Option<String>,
+    /// It is paused, and stays so: the text does not say whether it is.
+    stays_paused: bool,
     /// The upgrades of all operators are approved.
     all_operators: bool,
     /// What differs from what is there; empty if none is.
@@ -132,6 +134,7 @@ pub(crate) async fn preview(
         seen: written.before.as_ref().map(state).unwrap_or_default(),
         target: written.target_after(),
         target_before: written.target_before(),
+        stays_paused: written.stays_paused() && !manifest.says_whether_paused(),
         all_operators: written.approves_all_operators(),
         changes: listed,
         more,

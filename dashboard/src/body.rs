@@ -4,10 +4,14 @@ use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::{BytesRejection, JsonRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use http::StatusCode;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
+
+/// The longest body of a request, in bytes: a ManagedClustersUpgrade with its strategy fits in many times.
+pub(crate) const LONGEST_BODY: usize = 1 << 20;
 
 /// The JSON of a request; what is wrong with it is said as any other error is.
 pub(crate) struct Given<T>(pub T);
@@ -30,7 +34,16 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Given<T> {
 
 async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
     let body = Bytes::from_request(request, state).await;
-    body.map_err(|rejection: BytesRejection| ApiError::new(rejection.status(), rejection.body_text()))
+    body.map_err(|rejection: BytesRejection| match rejection.status() {
+        status @ StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(
+            status,
+            format!(
+                "it is larger than a server reads here: {} KiB at most",
+                LONGEST_BODY >> 10
+            ),
+        ),
+        status => ApiError::new(status, rejection.body_text()),
+    })
 }
 
 /// What a path names; what is wrong with it is said as any other error is.

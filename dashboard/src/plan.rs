@@ -72,7 +72,9 @@ pub struct BlockedView {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedUpgrade {
-    /// Which upgrade.
+    /// `NAMESPACE/NAME`
+    pub key: String,
+    /// Which upgrade, and to what.
     pub title: String,
     /// When it was forecast, in seconds since 1970.
     pub computed_at: i64,
@@ -113,8 +115,8 @@ pub trait Planner: Send + Sync {
     /// If the hub cannot be read, or there is nothing to forecast.
     fn forecast(&self, client: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>>;
 
-    /// What is to be expected of an upgrade as a text has it, and of the same upgrade as another text has it; what names no namespace is of
-    /// this one. Nothing is written.
+    /// What is to be expected of an upgrade as a text has it, and of one as another text has it: of each as if the other text were not there.
+    /// What names no namespace is of this one. Nothing is written.
     ///
     /// # Errors
     /// If the hub cannot be read, the API server would refuse one, or there is nothing to forecast.

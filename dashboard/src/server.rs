@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::access::{Access, Scope, authenticate, confine};
+use crate::body::LONGEST_BODY;
 use crate::error::ApiError;
 use crate::events::KnownEvents;
 use crate::feed::{Feed, Feeds};
@@ -36,8 +37,6 @@ const ANSWERS: Limits = Limits {
     asked: 128,
     what: "requests",
 };
-/// The longest body of a request: a ManagedClustersUpgrade with its strategy fits in many times.
-const LONGEST_BODY: usize = 1 << 20;
 
 /// How the page is served.
 #[derive(Clone)]

@@ -12,6 +12,7 @@ use anyhow::Context;
 use clap::Args;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_dashboard::{Access, Dashboard, OwnAccess, Settings, Token};
+use drydock_edits::{MANAGER, user_name};
 use drydock_hub::{LiveFleet, Pace};
 use drydock_runtime::shutdown;
 use drydock_runtime::tasks::Tasks;
@@ -82,11 +83,18 @@ pub async fn run(arguments: &DashboardArguments) -> anyhow::Result<()> {
     let mut tasks = Tasks::new(shutdown.clone());
     let clock = server.time.clock();
     let live = LiveFleet::follow(&server.client, &clock, Pace(PACE), &mut tasks, &shutdown);
+    // Who changes nothing accepts nothing: it need not be known who that is.
+    let who = if arguments.read_only {
+        let known = user_name(&server.client).await;
+        known.unwrap_or_else(|| MANAGER.to_owned())
+    } else {
+        user(&server.client).await
+    };
     let own = OwnAccess {
         read_only: arguments.read_only,
         namespace: arguments.connection.namespace.clone(),
         own_namespace: server.default_namespace.clone(),
-        ..OwnAccess::new(token, user(&server.client).await)
+        ..OwnAccess::new(token, who)
     };
     let settings = Settings {
         planner: Some(Arc::new(PagePlanner::new(clock))),

@@ -62,10 +62,10 @@ impl Planner for PagePlanner {
         let hub = self.hub(client, namespace);
         let plan = async move {
             let fleet = upgrades::fleet::read(&hub).await?;
-            let mut subjects = vec![subject::of_text(&hub, &yaml, None).await?];
+            let mut subjects = vec![subject::of_text(&hub, &yaml).await?];
             if let Some(other) = compare {
-                let other = subject::of_text(&hub, &other, subjects.first()).await;
-                subjects.push(other.context("the other upgrade")?);
+                let other = subject::of_text(&hub, &other).await;
+                subjects.push(other.context("the second text")?);
             }
             plan_all(fleet, hub.now(), subjects).await
         };
@@ -147,6 +147,7 @@ fn planned(report: &PlanReport) -> PlannedUpgrade {
         clusters: group.clusters.clone(),
     });
     PlannedUpgrade {
+        key: format!("{}/{}", report.namespace, report.upgrade),
         computed_at: report.computed_at.as_second(),
         title: format!("{}/{} to {}", report.namespace, report.upgrade, report.target),
         clusters: report.clusters.len(),
@@ -188,6 +189,15 @@ fn curve(from: Timestamp, clusters: &[ClusterEntry]) -> Vec<CurvePoint> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use drydock_api::mcu::ManagedClustersUpgrade;
+    use drydock_sandbox::local_fleet::{LocalFleet, LocalFleetSettings};
+    use drydock_sandbox::test_env::TestEnvSettings;
+    use kube::Api;
+    use kube::api::PostParams;
+    use serde_json::json;
+
     use super::super::report::Times;
     use super::*;
 
@@ -200,13 +210,52 @@ mod tests {
             (anyhow::Error::new(refused()), "ann may not list them"),
             (because("listing works"), "listing works: ann may not list them"),
             (
-                because("listing works").context("the other upgrade"),
-                "the other upgrade: listing works: ann may not list them",
+                because("listing works").context("the second text"),
+                "the second text: listing works: ann may not list them",
             ),
             (anyhow::anyhow!("it has no target"), "it has no target"),
         ] {
             assert_eq!(error(&failed).0, expected);
         }
+    }
+
+    /// Whoever applies the second text applies the upgrade that it names: by that it is forecast, and by no pause of the first one.
+    #[tokio::test(start_paused = true)]
+    async fn each_of_two_texts_is_forecast_as_the_upgrade_that_it_names() {
+        let settings = LocalFleetSettings::new(TestEnvSettings::demo(2, 7));
+        let fleet = LocalFleet::start(settings).await.unwrap();
+        let text = |name: &str, version: &str, paused: bool| {
+            let spec = json!({
+                "paused": paused, "clusterSelector": {}, "clusterVersion": {"version": version, "channel": "stable-4.14"},
+            });
+            json!({
+                "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
+                "metadata": {"name": name, "namespace": "default"}, "spec": spec,
+            })
+        };
+        let hub = fleet.user().unwrap();
+        let api: Api<ManagedClustersUpgrade> = Api::namespaced(hub.clone(), "default");
+        let spring = serde_json::from_value(text("spring", "4.14.12", true)).unwrap();
+        api.create(&PostParams::default(), &spring).await.unwrap();
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        let planner = PagePlanner::new(fleet.clock.clone());
+        let texts =
+            [text("spring", "4.14.12", true), text("autumn", "4.14.11", false)].map(|text| text.to_string());
+        let [first, second] = texts;
+        let plans = planner.plan(hub, "default", first, Some(second)).await.unwrap();
+        let said: Vec<_> = plans
+            .iter()
+            .map(|plan| {
+                (
+                    plan.title.as_str(),
+                    plan.stops.first().map(|stop| stop.cause.as_str()),
+                )
+            })
+            .collect();
+        assert_eq!(said[0], ("default/spring to 4.14.12", Some("Paused")));
+        assert_eq!(said[1].0, "default/autumn to 4.14.11");
+        assert_ne!(said[1].1, Some("Paused"));
+        fleet.shut_down().await.unwrap();
     }
 
     #[test]

@@ -131,16 +131,12 @@ fn parse(text: &str, source: &str) -> anyhow::Result<Value> {
     Ok(document)
 }
 
-/// What applying a text would make; under the name of another upgrade, if one is given.
+/// What applying a text would make.
 ///
 /// # Errors
 /// If the text is no upgrade, or the API server would refuse it.
-pub async fn of_text(hub: &Hub, text: &str, like: Option<&Subject>) -> anyhow::Result<Subject> {
-    let mut document = parse(text, "the text")?;
-    if let Some(like) = like {
-        document["metadata"]["name"] = like.upgrade.name_any().into();
-        document["metadata"]["namespace"] = like.upgrade.namespace().unwrap_or_default().into();
-    }
+pub async fn of_text(hub: &Hub, text: &str) -> anyhow::Result<Subject> {
+    let document = parse(text, "the text")?;
     let namespace = document["metadata"]["namespace"]
         .as_str()
         .unwrap_or(&hub.namespace);

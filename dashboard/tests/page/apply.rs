@@ -92,7 +92,7 @@ async fn what_a_text_does_is_said_and_nothing_written() {
     assert_eq!(status, StatusCode::OK, "{said}");
     let expected = json!({
         "key": "default/spring", "edits": false, "seen": "", "target": "4.14.12 stable-4.14", "allOperators": false,
-        "changes": said["changes"], "more": 0,
+        "staysPaused": false, "changes": said["changes"], "more": 0,
     });
     assert_eq!(said, expected);
     let selected =
@@ -133,6 +133,30 @@ async fn what_a_text_does_is_said_and_nothing_written() {
         let (status, said) = preview(json!({"yaml": text})).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
         assert!(said["error"].as_str().unwrap().contains(why), "{said}");
+    }
+    page.end().await;
+}
+
+/// Who has paused it by hand has not written the text.
+#[tokio::test(start_paused = true)]
+async fn that_a_pause_by_hand_stays_is_said() {
+    let page = Page::of(1).await;
+    page.upgrade(&["dev1"]).await;
+    let yaml = serde_saphyr::to_string(&manifest(&["dev1"])).unwrap();
+    let stays_paused = async |yaml: &str| {
+        let (status, said) = page
+            .post("/api/preview", json!({"yaml": yaml, "takeOver": true}))
+            .await;
+        assert_eq!(status, StatusCode::OK, "{said}");
+        said["staysPaused"].as_bool().unwrap()
+    };
+    assert!(!stays_paused(&yaml).await);
+    let (status, said) = page.post(&path("/pause"), json!({})).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    assert!(stays_paused(&yaml).await);
+    for word in ["true", "false"] {
+        let with = yaml.replace("\nspec:\n", &format!("\nspec:\n  paused: {word}\n"));
+        assert!(!stays_paused(&with).await, "{with}");
     }
     page.end().await;
 }

@@ -128,7 +128,7 @@ spec:
 `;
 }
 
-export function forecast(fleet, title, slower = 1) {
+export function forecast(fleet, key, title, slower = 1) {
   const { now } = fleet;
   const total = Math.max(1, [...fleet.clusters.values()].filter((cluster) => cluster.upgrade).length);
   const done = [...fleet.clusters.values()].filter((cluster) => cluster.state === 'Complete').length;
@@ -138,6 +138,7 @@ export function forecast(fleet, title, slower = 1) {
     return { at: Math.round(at), p10: Math.round(share(1)), p50: Math.round(share(1.8)), p90: Math.round(share(2.75)) };
   });
   return {
+    key,
     title,
     text: `${title}: ${total} clusters, ${total - done} waiting; nothing was written\n  ends:       p10 …, p50 …, p90 …\n  stops:      4% of 200 runs: 4% FailureBudgetSpent (too many clusters fail)\n`,
     p10: Math.round(now + 40_000 * slower),

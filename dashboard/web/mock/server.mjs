@@ -74,7 +74,7 @@ async function api(state, request, url, response) {
     }
     case 'plan':
       if (post.yaml.includes('version: none')) return json(response, 400, { error: 'spec.clusterVersion.version: "none" is not a version' });
-      return ok({ plans: [answers.forecast(fleet, 'spring to 4.18.9'), ...(post.compare ? [answers.forecast(fleet, 'spring to 4.18.9, compared', 1.4)] : [])] });
+      return ok({ plans: [planned(fleet, post.yaml, 1), ...(post.compare ? [planned(fleet, post.compare, 1.4)] : [])] });
     case 'preview':
       return write(state, post, response, true);
     case 'apply':
@@ -83,6 +83,12 @@ async function api(state, request, url, response) {
       return upgrades(state, `${path[1]}/${path[2]}`, path[3], post, response);
   }
   return json(response, 404, { error: 'there is no such page' });
+}
+
+/** The forecast of a text, as far as the tests write it. */
+function planned(fleet, yaml, slower) {
+  const { key, target } = read(yaml) ?? { key: 'default/spring', target: '4.18.9' };
+  return answers.forecast(fleet, key, `${key} to ${target.split(' ')[0]}`, slower);
 }
 
 /** What a text says of itself, as far as the tests write it. */
@@ -110,7 +116,7 @@ function write(state, { yaml, opened, takeOver = false, seen }, response, dry) {
   const before = fleet.targets.get(key);
   const after = text.target.split(' ')[0];
   const changes = before !== undefined && before !== after ? [{ field: 'spec.clusterVersion.version', before, after }] : [];
-  return json(response, 200, { ...text, edits, seen: now, ...(before === undefined ? {} : { targetBefore: text.target.replace(after, before) }), changes, more: 0 });
+  return json(response, 200, { ...text, edits, seen: now, ...(before === undefined ? {} : { targetBefore: text.target.replace(after, before) }), staysPaused: !edits && fleet.paused.has(key), changes, more: 0 });
 }
 
 function upgrades(state, key, action, post, response) {
@@ -121,7 +127,7 @@ function upgrades(state, key, action, post, response) {
     case undefined:
       return ok(answers.upgradeDetail(fleet, key));
     case 'forecast':
-      return ok(answers.forecast(fleet, `${key.split('/')[1]} to ${fleet.targets.get(key)}`));
+      return ok(answers.forecast(fleet, key, `${key.split('/')[1]} to ${fleet.targets.get(key)}`));
     case 'pause':
       fleet.paused.add(key);
       fleet.edited(key);

@@ -26,6 +26,17 @@ test('an upgrade that one may not see any more is not shown', async ({ dashboard
   await expect(page.getByText(/in half of the runs/)).toBeVisible();
 });
 
+test('a forecast that has no sense any more is not shown as an old one', async ({ dashboard: { page, open, misuse } }) => {
+  await open('#/upgrade/default/spring');
+  await expect(page.getByText('(median)')).toBeVisible();
+  await page.route('**/forecast', (route) => route.fulfill({ status: 422, json: { error: 'nothing is left to do: all clusters have ended' } }));
+  // Who is connected again asks for it anew.
+  await misuse('cut');
+  await expect(page.getByText('There is no forecast.')).toBeVisible({ timeout: 15_000 });
+  await expect(page.getByText('nothing is left to do')).toBeVisible();
+  await expect(page.getByText(/is not current|\(median\)/)).toHaveCount(0);
+});
+
 test('who may see nothing any more sees nothing', async ({ dashboard: { page, open, misuse } }) => {
   await open('#/upgrade/default/spring');
   await expect(page.getByText(/in half of the runs/)).toBeVisible();

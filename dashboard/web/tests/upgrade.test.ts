@@ -210,10 +210,14 @@ test.describe('who may only read', () => {
 test('a plan is compared with another, and applied', async ({ dashboard: { page, open, server } }) => {
   await open('#/plan?upgrade=default/spring');
   await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/kind: ManagedClustersUpgrade/);
+  await page.getByRole('button', { name: 'Forecast' }).click();
+  await expect(page.getByText('(median)')).toBeVisible();
   await page.getByRole('button', { name: 'Compare with another strategy' }).click();
+  await expect(page.getByText('edited since this forecast')).toHaveCount(0);
   await page.getByLabel('Another strategy').fill('maxConcurrency: 10');
   await page.getByRole('button', { name: 'Forecast' }).click();
   await expect(page.getByRole('heading', { name: 'Two strategies' })).toBeVisible();
+  await expect(page.getByText('The texts are of two upgrades.')).toHaveCount(0);
   await expect(page.locator('.chart canvas')).toBeVisible();
   await expect(page.getByText('Not confident')).toBeVisible();
   expect(server.state.asked).not.toContain('POST /api/apply');
@@ -244,6 +248,18 @@ test('the text that is compared can be applied, and a new upgrade is named as on
   expect(body.seen).toBe('');
 });
 
+test('each of two texts is forecast as the upgrade that it names', async ({ dashboard: { page, open } }) => {
+  await open('#/plan?upgrade=default/spring');
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
+  await page.getByRole('button', { name: 'Compare with another strategy' }).click();
+  await page.getByLabel('Another strategy').fill('metadata: {name: autumn, namespace: south}\nspec:\n  clusterVersion: {version: 4.18.10}');
+  await page.getByRole('button', { name: 'Forecast' }).click();
+  await expect(page.getByRole('heading', { name: 'Second: south/autumn to 4.18.10' })).toBeVisible();
+  await expect(page.getByText('The texts are of two upgrades. Each is forecast as if the other were not applied.')).toBeVisible();
+  await page.getByRole('button', { name: 'Apply the second…' }).click();
+  await expect(page.getByRole('dialog', { name: 'Apply the second text?' })).toContainText('By its forecast it stops');
+});
+
 test('what applying does is said as the server has tried it', async ({ dashboard: { page, open, server } }) => {
   await open('#/plan');
   const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
@@ -255,8 +271,9 @@ test('what applying does is said as the server has tried it', async ({ dashboard
     [{ target: '', allOperators: true }, 'no upgrade of this name is there. It approves the upgrades of all operators'],
     [{ target: `4.18.9 ${image}`, targetBefore: '4.18.9' }, `becomes 4.18.9 ${image}.`],
     [{ target: '4.18.9', targetBefore: '4.18.9' }, 'Nothing of it becomes different.'],
+    [{ target: '4.18.9', targetBefore: '4.18.9', staysPaused: true }, 'a pause by hand stays until somebody resumes it'],
   ] as const) {
-    await page.route('**/api/preview', (route) => route.fulfill({ json: { key: 'default/spring', edits: false, seen: 'a', allOperators: false, changes: [], more: 0, ...preview } }));
+    await page.route('**/api/preview', (route) => route.fulfill({ json: { key: 'default/spring', edits: false, seen: 'a', staysPaused: false, allOperators: false, changes: [], more: 0, ...preview } }));
     await page.getByLabel('ManagedClustersUpgrade (YAML)').fill('metadata: {name: spring}');
     await page.getByRole('button', { name: 'Apply…' }).click();
     await expect(dialog).toContainText(said);

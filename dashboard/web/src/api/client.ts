@@ -119,6 +119,8 @@ export interface Preview {
   target: string;
   /** The same, as it is now; none if the upgrade is new. */
   targetBefore?: string;
+  /** It is paused, and stays so: the text does not say whether it is. */
+  staysPaused: boolean;
   allOperators: boolean;
   changes: Change[];
   /** How many changes there are beside those. */

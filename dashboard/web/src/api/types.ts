@@ -178,6 +178,8 @@ export interface CurvePoint {
 }
 
 export interface Forecast extends Band {
+  /** `NAMESPACE/NAME` of the upgrade. */
+  key: string;
   title: string;
   /** When it was made. */
   computedAt?: number;

@@ -8,6 +8,7 @@ import { Alert, Reason, Spinner, Text } from '../ui/parts';
 import { useGone } from '../ui/gone';
 import { useFleet, useStatus } from '../ui/use-app';
 import { clusters, count, percent } from '../words/text';
+import { pastMoment } from '../words/time';
 
 /** Which of two texts; `only` if there is one. */
 export type Which = 'only' | 'first' | 'second';
@@ -29,8 +30,8 @@ interface Asked {
 
 type Tried = { is: 'busy' } | { is: 'refused'; why: string; ofOthers: boolean } | { is: 'known'; preview: Preview; /** The upgrade that it shows, where that is listed. */ listed: string | undefined };
 
-export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, onDone }: Asked) {
-  const { fleet } = useStatus();
+export function ApplyDialog({ yaml, which, opened, forecast: made, onClose, onSent, onDone }: Asked) {
+  const { fleet, clock } = useStatus();
   const [takeOver, setTakeOver] = useState(false);
   const [ofOthers, setOfOthers] = useState(false);
   const [tried, setTried] = useState<Tried>({ is: 'busy' });
@@ -53,7 +54,10 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
   const shownIsGone = useGone(tried.is === 'known' ? tried.listed : undefined);
   const gone = openedIsGone || shownIsGone;
   const preview = tried.is === 'known' ? tried.preview : undefined;
+  // Of what is written, and of nothing else.
+  const forecast = preview && made?.key !== preview.key ? undefined : made;
   const stop = forecast?.stops[0];
+  const of = forecast?.computedAt === undefined ? 'its forecast' : `its forecast of ${pastMoment(forecast.computedAt, clock.now())}`;
   const send = async () => {
     onSent(true);
     try {
@@ -75,6 +79,11 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
           </Alert>
         )}
         {preview && <What preview={preview} />}
+        {preview?.staysPaused && (
+          <Alert kind="warning" title="It stays paused." >
+            The text does not say whether it is: a pause by hand stays until somebody resumes it, or applies <code>paused: false</code>.
+          </Alert>
+        )}
       </div>
       {preview && <How preview={preview} />}
       {ofOthers && (
@@ -85,10 +94,10 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onSent, on
           </span>
         </label>
       )}
-      {forecast?.clusters !== undefined && <p>By its forecast {forecast.clusters === 1 ? '1 cluster takes' : `${clusters(forecast.clusters)} take`} part in it.</p>}
+      {forecast?.clusters !== undefined && <p>By {of} {forecast.clusters === 1 ? '1 cluster takes' : `${clusters(forecast.clusters)} take`} part in it.</p>}
       {stop && (
         <p>
-          By its forecast it stops in {percent(stop.share)} of the runs: <Reason reason={stop.cause} />.
+          By {of} it stops in {percent(stop.share)} of the runs: <Reason reason={stop.cause} />.
         </p>
       )}
       {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
@@ -136,7 +145,7 @@ function How({ preview: { edits, targetBefore, changes, more } }: { preview: Pre
         It is written to the hub with your own rights, as <code>{edits ? 'kubectl edit' : 'kubectl apply --server-side'}</code> does.{' '}
         {edits
           ? 'Spec and labels become those of the text; a tool that keeps them elsewhere, such as Argo CD, may write them back.'
-          : !isNew && 'What was applied before with this page or the plugin, and is not in the text, is taken out; what others have set stays.'}{' '}
+          : !isNew && 'What was applied before with this page or the plugin, and is not in the text, is taken out; what others have set stays, and what was edited by hand.'}{' '}
         Unless it is paused, its clusters start as its strategy allows: at once, if nothing holds them back.
       </p>
     </>

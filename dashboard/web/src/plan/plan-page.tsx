@@ -138,10 +138,15 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
       <div aria-live="polite">
         {result.is === 'busy' && <Spinner label="Simulating the rollout…" />}
         {result.is === 'failed' && <Alert kind="danger" title="There is no forecast."><Text of={result.why} limit={2000} /></Alert>}
-        {result.is === 'done' && <Plans plans={result.plans} now={app.clock.now()} changed={result.yaml !== yaml || result.compare !== compare} />}
+        {result.is === 'done' && <Plans plans={result.plans} now={app.clock.now()} changed={isEdited(result, yaml, compare)} />}
       </div>
     </div>
   );
+}
+
+/** A text that was not forecast, or is not compared any more, makes no other of the one that was. */
+function isEdited(of: { yaml: string; compare: string | undefined }, yaml: string, compare: string | undefined): boolean {
+  return of.yaml !== yaml || (of.compare !== undefined && compare !== undefined && of.compare !== compare);
 }
 
 function Editor(props: { label: string; value: string; placeholder: string; onInput: (value: string) => void }) {
@@ -188,6 +193,7 @@ function Plans({ plans, now, changed }: { plans: Forecast[]; now: number; change
         </Section>
       ) : (
         <Section title="Two strategies" wide>
+          {first.key !== second.key && <Alert kind="info" title="The texts are of two upgrades. Each is forecast as if the other were not applied." />}
           <ForecastView forecasts={plans.map((plan) => plan)} now={now} facts={false} />
           <div class="editors two">
             {plans.map((plan, i) => (

@@ -113,11 +113,12 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
   return { ...shown, reload: () => ask(undefined) };
 }
 
-/** What is known after a request has failed. What is gone or forbidden is not shown as if it were there; when it was seen stays known. */
+/** What is known after a request has failed. What is gone, forbidden or has no sense any more is not shown as if it were there; when it was seen stays known. */
 function failed<T>(before: Known<T>, cause: unknown): Known<T> {
   const error = cause instanceof ApiError ? cause.message : 'the answer cannot be read';
   const { refusal: _before, value, ...rest } = before;
   const refused = cause instanceof ApiError && (cause.status === 403 || cause.status === 404);
+  if (cause instanceof ApiError && cause.status === 422) return { ...rest, error, loading: false };
   return refused ? { ...rest, error, refusal: cause.status as 403 | 404, loading: false } : { ...rest, value, error, loading: false };
 }
 

@@ -124,7 +124,7 @@ export function ForecastFacts({ forecast, now }: { forecast: Forecast; now: numb
           </li>
         )}
         <li>
-          <strong>Failures:</strong> {forecast.failures} · <strong>In flight:</strong> {forecast.inFlightAtMost} at most
+          <strong>Failures:</strong> {forecast.failures} (median) · <strong>In flight:</strong> {forecast.inFlightAtMost} at most
         </li>
       </ul>
       {!forecast.confident && <Alert kind="warning" title="Not confident: fewer runs complete than are asked for." />}

@@ -53,10 +53,19 @@ impl Manifest {
                 "its kind must be {kind}, its apiVersion {version}"
             )));
         }
-        let name = document["metadata"]["name"].as_str().map(str::to_owned);
-        let name = name.filter(|name| is_dns_name(name));
-        let name =
-            name.ok_or_else(|| invalid("it has no metadata.name that is a name of an object".to_owned()))?;
+        let name = document["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        if name.is_empty() {
+            return Err(invalid("it has no metadata.name".to_owned()));
+        }
+        if !is_dns_name(&name) {
+            return Err(invalid(
+                "its metadata.name is no name of an object: lower-case letters, digits, - and . are"
+                    .to_owned(),
+            ));
+        }
         let namespace = &document["metadata"]["namespace"];
         if !namespace.is_null() && !namespace.as_str().is_some_and(is_dns_label) {
             return Err(invalid(
@@ -70,6 +79,11 @@ impl Manifest {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether it says that the upgrade is paused, or that it is not.
+    pub fn says_whether_paused(&self) -> bool {
+        !self.document["spec"]["paused"].is_null()
     }
 
     /// Its namespace, if it names one.

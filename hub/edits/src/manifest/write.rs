@@ -39,6 +39,14 @@ pub struct Written {
     pub after: ManagedClustersUpgrade,
 }
 
+impl Written {
+    /// Whether the upgrade was paused, and stays so.
+    pub fn stays_paused(&self) -> bool {
+        let is_paused = |upgrade: &ManagedClustersUpgrade| upgrade.spec.paused == Some(true);
+        self.before.as_ref().is_some_and(is_paused) && is_paused(&self.after)
+    }
+}
+
 /// What of an upgrade somebody has seen who edits it, in short: which object it is, its spec and its labels.
 pub fn edition(upgrade: &ManagedClustersUpgrade) -> String {
     let metadata = &upgrade.metadata;
