@@ -94,6 +94,31 @@ async fn what_waits_for_somebody_says_why_and_what_to_do() {
     page.end().await;
 }
 
+/// What the queue of an upgrade is at is asked as often as what fails.
+#[tokio::test(start_paused = true)]
+async fn every_cluster_that_waits_says_since_when() {
+    let page = Page::of(3).await;
+    let mut events = page.changes(page.revision().await).await;
+    page.upgrade(&["dev1", "dev2", "dev3"]).await;
+    let begun = |change: &Value| said(&change["clusters"], "state").contains(&"Initialized");
+    events.until(begun).await;
+    let (_, snapshot) = page.get("/api/snapshot").await;
+    let clusters = &snapshot["clusters"];
+    let since = clusters["since"].as_array().unwrap().iter();
+    let states = said(clusters, "state");
+    let waiting: Vec<_> = states
+        .into_iter()
+        .zip(since)
+        .filter(|(state, _)| *state == "NotStarted")
+        .collect();
+    assert!(!waiting.is_empty());
+    assert!(
+        waiting.iter().all(|(_, since)| since.as_i64() > Some(0)),
+        "{waiting:?}"
+    );
+    page.end().await;
+}
+
 /// Nobody will bring it to its end, and nothing else says so.
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_an_upgrade_has_left_on_its_way_says_so() {
@@ -134,6 +159,22 @@ async fn a_cluster_that_an_upgrade_has_left_on_its_way_says_so() {
             "upgrade default/second, which has it no more, has left it on its way to 4.14.12"
         );
         assert!(todo.contains("let a new upgrade select it"), "{todo}");
+    }
+    // Another that has not come to ask for anything there has left nothing.
+    upgrade("third", "4.14.11", &["dev1"]).await;
+    upgrade("fourth", "4.14.13", &["dev2"]).await;
+    until("dev2", "Initialized").await;
+    for name in ["third", "fourth"] {
+        let deletion = page.upgrades().delete(name, &DeleteParams::default()).await;
+        deletion.unwrap();
+    }
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    for name in ["dev1", "dev2"] {
+        let [_, _, message, _] = row(name).await;
+        assert_eq!(
+            message,
+            "upgrade default/second, which has it no more, has left it on its way to 4.14.12"
+        );
     }
     // What goes on there by itself is at its end.
     tokio::time::sleep(Duration::from_hours(6)).await;

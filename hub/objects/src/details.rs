@@ -90,7 +90,14 @@ impl ClusterDetails {
     /// waits for names no step: then it is where it is known to be.
     pub fn percent(&self, target: Option<&str>) -> u64 {
         let is_version_reached = self.version.is_some() && self.version.as_deref() == target;
-        let said = || percent_in(&self.message).or_else(|| percent_of_step(&self.message));
+        let said = || match (percent_of_step(&self.message), percent_in(&self.message)) {
+            // An agent follows the workers, too: its share is that of the control plane alone.
+            (Some(CONTROL_PLANE_BEGINS), Some(share)) => {
+                let span = WORKERS_BEGIN - CONTROL_PLANE_BEGINS;
+                Some(CONTROL_PLANE_BEGINS + span * share.min(100) / 100)
+            }
+            (step, share) => share.or(step),
+        };
         let at_least = |known: u64| said().unwrap_or(known).clamp(known, 99);
         match self.state {
             ClusterState::NotStarted | ClusterState::PreAction => 0,
@@ -173,12 +180,7 @@ mod tests {
             (
                 ClusterState::PartialUpgrade,
                 "4.14.9",
-                "upgrading: UpgradeCommenced",
-            ),
-            (
-                ClusterState::PartialUpgrade,
-                "4.14.9",
-                "upgrading: ControlPlaneUpgraded",
+                "upgrading: waits for UpgradeCommenced",
             ),
             (
                 ClusterState::PartialUpgrade,
@@ -187,8 +189,18 @@ mod tests {
             ),
             (
                 ClusterState::PartialUpgrade,
+                "4.14.9",
+                "upgrading: waits for ControlPlaneUpgraded",
+            ),
+            (
+                ClusterState::PartialUpgrade,
+                "4.14.9",
+                "upgrading: waits for ControlPlaneUpgraded; about 90 % done",
+            ),
+            (
+                ClusterState::PartialUpgrade,
                 "4.14.12",
-                "upgrading: WorkerNodesUpgraded",
+                "upgrading: waits for WorkerNodesUpgraded",
             ),
             (
                 ClusterState::PartialUpgrade,

@@ -10,11 +10,13 @@ use drydock_api::mcu::{
     PreChecksSummary, STATUS_LIMIT, condition, reason,
 };
 use drydock_rollout::{
-    ActionCounts, ClusterName, ConditionStatus, ConditionType, Counts, PreCheckCounts, PreChecksMode, Report,
-    UpgradeCondition, bounded, upgrade_conditions,
+    ActionCounts, ClusterName, ClusterState, ConditionStatus, ConditionType, Counts, PreCheckCounts,
+    PreChecksMode, Report, UpgradeCondition, bounded, upgrade_conditions,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::upgrade::incomplete_since;
 
 pub use not_seen::NotSeen;
 pub use transitions::{is_over, transitions};
@@ -85,7 +87,7 @@ pub fn render_status(
         clusters_summery: Some(summary(counts)),
         post_upgrade_action_summary: used(report.post_actions),
         pre_checks: found(&report.pre_checks),
-        clusters: Some(named(report)).filter(|named| !named.is_empty()),
+        clusters: Some(named(report, &conditions)).filter(|named| !named.is_empty()),
         clusters_not_listed: Some(number(report.unnamed)).filter(|more| *more > 0),
         conditions: Some(conditions),
     };
@@ -213,12 +215,18 @@ fn used(counts: ActionCounts) -> Option<ActionSummary> {
     })
 }
 
-/// Failed clusters, then those in flight, then those that something keeps from starting.
-fn named(report: &Report) -> Vec<ClusterStatusEntry> {
-    let attention = report.attention.iter();
-    attention
-        .map(|(name, status)| cluster_status(name, status))
-        .collect()
+/// Failed clusters, then those in flight, then those that something keeps from starting. That the upgrade is not complete
+/// may be news: then clusters wait since this moment.
+fn named(report: &Report, conditions: &[Condition]) -> Vec<ClusterStatusEntry> {
+    let waits_since = incomplete_since(conditions).map(wire_time);
+    let entry = |(name, status): &(ClusterName, drydock_rollout::ClusterStatus)| {
+        let mut entry = cluster_status(name, status);
+        if status.state == ClusterState::NotStarted {
+            entry.since = entry.since.max(waits_since.clone());
+        }
+        entry
+    };
+    report.attention.iter().map(entry).collect()
 }
 
 /// One cluster as the status says it, for the plugin and the page as well.

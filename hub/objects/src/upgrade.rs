@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_api::ClusterName;
-use drydock_api::conditions;
+use drydock_api::conditions::{self, AnyCondition, Condition};
 use drydock_api::mcu::{ManagedClustersUpgrade, condition};
 use drydock_api::names::{
     RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION, STARTED_BY_ANNOTATION, UPGRADE_FINALIZER,
@@ -74,7 +74,14 @@ fn previous(upgrade: &ManagedClustersUpgrade) -> Previous {
         start_time: status.start_time.as_ref().map(|time| time.0),
         completion_time: status.completion_time.as_ref().map(|time| time.0),
         complete: conditions::is_true(conditions, condition::COMPLETE),
+        incomplete_since: incomplete_since(conditions),
     }
+}
+
+/// Since when an upgrade is not complete, by its conditions.
+pub(crate) fn incomplete_since(conditions: &[Condition]) -> Option<Timestamp> {
+    let complete = conditions::find(conditions, condition::COMPLETE)?;
+    (!complete.is_true()).then_some(complete.last_transition_time.0)
 }
 
 /// The retries that annotations ask for. Their values are compared and never read, so any will do.

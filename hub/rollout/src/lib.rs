@@ -48,15 +48,15 @@ pub use forecast_input::{AfterEnd, ClusterProgress, ForecastInput, ForecastUnava
 pub use goal::{Goal, OperatorKey, Operators, Target};
 pub use labels::Labels;
 pub use observed::{
-    ALREADY_AT_TARGET, AcceptedBy, AcceptedFinding, ActionJob, ActionJobState, AgentFeedback, AgentPhase,
-    AnswerSource, Applied, AttemptOutcome, ClusterFacts, ClusterRow, ENTRY_MESSAGE, EndedOn, Enforcement,
-    Entry, EntryPlace, Finding, FindingAcceptance, FindingLevel, KnownAnswer, LiveUpgrades, Observed,
-    OtherQuestion, OwnPlacement, Owner, PerKind, PlacementKey, PreCheckAnswer, PreCheckQuestion,
-    PreCheckWork, PreCheckWrite, Previous, RecordPage, RecordPageHeader, RecordedEntry, RecordedOutcome,
-    Refusal, RefusalCause, RefusedWrite, RejectedTarget, Requirements, Retries, RetryToken, Revision,
-    RiskAcceptance, Rollout, Selected, Selection, SelectionProblem, SelectionSource, StageSeconds, Taint,
-    Toleration, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Work, WorkAfter,
-    WorkFeedback, Works, pre_checks_work_name,
+    ABANDONED_BEFORE_UPGRADE, ALREADY_AT_TARGET, AcceptedBy, AcceptedFinding, ActionJob, ActionJobState,
+    AgentFeedback, AgentPhase, AnswerSource, Applied, AttemptOutcome, ClusterFacts, ClusterRow,
+    ENTRY_MESSAGE, EndedOn, Enforcement, Entry, EntryPlace, Finding, FindingAcceptance, FindingLevel,
+    KnownAnswer, LiveUpgrades, Observed, OtherQuestion, OwnPlacement, Owner, PerKind, PlacementKey,
+    PreCheckAnswer, PreCheckQuestion, PreCheckWork, PreCheckWrite, Previous, RecordPage, RecordPageHeader,
+    RecordedEntry, RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, Requirements,
+    Retries, RetryToken, Revision, RiskAcceptance, Rollout, Selected, Selection, SelectionProblem,
+    SelectionSource, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod,
+    VersionFeedback, Work, WorkAfter, WorkFeedback, Works, pre_checks_work_name,
 };
 pub use pages::{PAGE_ENTRIES, expired_pages};
 pub use plan::{Action, Finish, NewWork, Plan, PreCheckAsk, RecordPageWrite, WorkContent};

@@ -124,11 +124,13 @@ impl Reference {
             self.note(action);
         }
         let report = &plan.report;
+        let incomplete_since = self.observed.rollout.previous.incomplete_since;
         self.observed.rollout.previous = Previous {
             observed_generation: Some(self.observed.rollout.upgrade.generation),
             start_time: report.rollout_since,
             completion_time: report.complete().then_some(self.now),
             complete: report.complete(),
+            incomplete_since: (!report.complete()).then(|| incomplete_since.unwrap_or(self.now)),
         };
     }
 

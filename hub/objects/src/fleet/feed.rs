@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_rollout::{
-    ClusterFacts, ClusterName, LiveUpgrades, PlacementKey, RecordedEntry, Selector, UpgradeKey, Work,
-    WorkFeedback, WorkKind,
+    ABANDONED_BEFORE_UPGRADE, ALREADY_AT_TARGET, ClusterFacts, ClusterName, LiveUpgrades, PlacementKey,
+    RecordedEntry, Selector, UpgradeKey, Work, WorkFeedback, WorkKind,
 };
 use jiff::Timestamp;
 
@@ -350,9 +350,13 @@ impl Fleet {
         self.clusters.get(name)?.facts.as_ref()
     }
 
-    /// What the records say last of a cluster, whichever upgrade it was.
+    /// What the records say last of a cluster that was asked for something, whichever upgrade it was: what asked it for nothing changes nothing
+    /// of what an earlier one has left.
     pub fn last_attempt(&self, name: &ClusterName) -> Option<&RecordedEntry> {
-        Some(self.clusters.get(name)?.entries.last()?)
+        const ASKED_FOR_NOTHING: [&str; 2] = [ABANDONED_BEFORE_UPGRADE, ALREADY_AT_TARGET];
+        let newest = self.clusters.get(name)?.entries.iter().rev();
+        let mut newest = newest.map(|recorded| &**recorded);
+        newest.find(|recorded| !ASKED_FOR_NOTHING.contains(&&*recorded.entry.reason))
     }
 
     /// Whether an upgrade has a cluster: selects it, or is not done with it.

@@ -63,6 +63,16 @@ impl<'a> ClusterView<'a> {
         })
     }
 
+    /// When the newest attempt of this upgrade ended, however it did.
+    pub(super) fn last_end(&self) -> Option<Timestamp> {
+        let by_record = self
+            .own_outcomes()
+            .next()
+            .map(|recorded| recorded.entry.completed);
+        let outcome = self.lead().and_then(|(_, work)| work.outcome.as_ref());
+        outcome.and_then(|outcome| outcome.at).max(by_record)
+    }
+
     /// When the newest attempt of this upgrade was complete, for whatever goal. That a later one needed nothing changes nothing about it.
     pub(super) fn upgraded_at(&self) -> Option<Timestamp> {
         let by_record = self.complete_attempt().map(|recorded| recorded.entry.completed);

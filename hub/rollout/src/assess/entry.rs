@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{ClusterView, Ending};
 use crate::{
-    ALREADY_AT_TARGET, AttemptOutcome, ENTRY_MESSAGE, Entry, EntryPlace, Owner, RecordedOutcome, RetryToken,
-    Revision, StageSeconds, Work, bounded,
+    ABANDONED_BEFORE_UPGRADE, ALREADY_AT_TARGET, AttemptOutcome, ENTRY_MESSAGE, Enforcement, Entry,
+    EntryPlace, Owner, RecordedOutcome, RetryToken, Revision, StageSeconds, Work, bounded,
 };
 
 /// What became of a cluster and stands on no page of records yet.
@@ -66,25 +66,27 @@ impl ClusterView<'_> {
                 Some(self.of_work(lead, self.context.upgrade.as_owner(), &end))
             }
             Unrecorded::Abandoned(message) => {
-                let (_, lead) = self.lead()?;
+                let (kind, lead) = self.lead()?;
                 Some(self.of_work(
                     lead,
                     self.context.upgrade.as_owner(),
-                    &RecordedEnd::abandoned(message, self.present.now()),
+                    &RecordedEnd::abandoned(has_asked(kind, lead), message, self.present.now()),
                 ))
             }
             Unrecorded::Lost => {
                 let work = self.lost()?;
                 let message = "its works were deleted while the cluster was in flight, not by the hub";
-                let end = RecordedEnd::abandoned(message, self.present.now());
+                let end = RecordedEnd::abandoned(true, message, self.present.now());
                 Some(self.of_work(work, self.context.upgrade.as_owner(), &end))
             }
             Unrecorded::Orphan(kind) => {
                 let work = self.row.works.get(*kind)?;
-                let end = match &work.outcome {
-                    Some(outcome) => RecordedEnd::of(outcome, self.present.now()),
-                    None => RecordedEnd::abandoned("its upgrade does not exist any more", self.present.now()),
+                let left = || {
+                    let message = "its upgrade does not exist any more";
+                    RecordedEnd::abandoned(has_asked(*kind, work), message, self.present.now())
                 };
+                let outcome = work.outcome.as_ref();
+                let end = outcome.map_or_else(left, |outcome| RecordedEnd::of(outcome, self.present.now()));
                 Some(self.of_work(work, work.owner.clone(), &end))
             }
             Unrecorded::NeverWritten(ending) => {
@@ -269,14 +271,30 @@ impl RecordedEnd {
         }
     }
 
-    fn abandoned(message: &str, now: Timestamp) -> Self {
+    fn abandoned(has_asked: bool, message: &str, now: Timestamp) -> Self {
+        let (reason, message) = if has_asked {
+            ("Abandoned", message.into())
+        } else {
+            let message = format!("{message}, and had not been asked for the target yet");
+            (ABANDONED_BEFORE_UPGRADE, message.into())
+        };
         Self {
             outcome: RecordedOutcome::Abandoned,
-            reason: "Abandoned".into(),
-            message: message.into(),
+            reason: reason.into(),
+            message,
             at: now,
             retry: RetryToken::default(),
         }
+    }
+}
+
+/// Whether a work, or one before it, has asked the cluster for its target.
+fn has_asked(kind: WorkKind, work: &Work) -> bool {
+    let only_reads = |revision: &Revision| revision.enforcement == Enforcement::Observed;
+    match kind {
+        WorkKind::Pre => false,
+        WorkKind::Cluster => !work.revision.as_deref().is_some_and(only_reads),
+        WorkKind::Operators | WorkKind::Post => true,
     }
 }
 

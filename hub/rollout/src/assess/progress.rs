@@ -225,16 +225,22 @@ fn by_cluster_version(
 }
 
 fn under_way(feedback: &VersionFeedback) -> Progress {
-    let reason = feedback.blocked_by.clone().map_or_else(
-        || {
-            let share = feedback.percent.map(|percent| format!("about {percent} % done"));
-            let slow = feedback.slow.as_deref();
-            let said: Vec<&str> = share.as_deref().into_iter().chain(slow).collect();
-            Reason::Progressing((!said.is_empty()).then(|| said.join("; ").into()))
-        },
-        Reason::Blocked,
-    );
+    let goes_on = || {
+        let slow = feedback.slow.as_deref().map(str::to_owned);
+        Reason::Progressing(joined(feedback.percent.map(share).into_iter().chain(slow)))
+    };
+    let reason = feedback.blocked_by.clone().map_or_else(goes_on, Reason::Blocked);
     Progress::Going(ClusterState::PartialUpgrade, reason)
+}
+
+fn share(percent: u8) -> String {
+    format!("about {percent} % done")
+}
+
+/// All that is said, with semicolons between; nothing if nothing is.
+fn joined(said: impl Iterator<Item = String>) -> Option<Arc<str>> {
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| said.join("; ").into())
 }
 
 /// The agent and ClusterVersion must both say that the upgrade is done. What the agent says of another version, or of an
@@ -265,13 +271,15 @@ fn by_agent(work: &Work, feedback: &AgentFeedback, target: &Target) -> Progress 
                 format!("the agent could not upgrade to {target}: {why}"),
             )
         }
-        Some(AgentPhase::Upgrading) if ours => Progress::Going(
-            ClusterState::PartialUpgrade,
-            feedback
-                .blocked_by
-                .clone()
-                .map_or_else(|| Reason::Progressing(feedback.step.clone()), Reason::Blocked),
-        ),
+        Some(AgentPhase::Upgrading) if ours => {
+            let is_under_way = shown == Shows::Target && cluster.state == Some(UpdateState::Partial);
+            // A step is named as what it comes to: alone it reads as if that were done.
+            let step = feedback.step.as_deref().map(|step| format!("waits for {step}"));
+            let share = cluster.percent.filter(|_| is_under_way).map(share);
+            let goes_on = || Reason::Progressing(joined(step.into_iter().chain(share)));
+            let reason = feedback.blocked_by.clone().map_or_else(goes_on, Reason::Blocked);
+            Progress::Going(ClusterState::PartialUpgrade, reason)
+        }
         // A newer version that somebody else has brought before the agent began: it has nothing to do.
         _ if at_target && shown == Shows::Newer => Progress::Done,
         _ => initialized(not_applied(work).unwrap_or_else(|| {

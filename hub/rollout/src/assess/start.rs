@@ -195,6 +195,9 @@ impl<'a> ClusterView<'a> {
         status.started = None;
         status.initialized = false;
         status.applied = false;
+        if state == ClusterState::NotStarted {
+            status.since = self.last_end();
+        }
         status
     }
 

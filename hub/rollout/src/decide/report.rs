@@ -9,7 +9,9 @@ use super::{AssessedFleet, is_all_complete, rollout_begins};
 use crate::assess::is_over;
 use crate::deletion::first_names;
 use crate::slots::{self, Filled};
-use crate::{ActionCounts, ClusterStatus, Halt, NAMED_CLUSTERS, PreCheckCounts, Reason, Report, Urgency};
+use crate::{
+    ActionCounts, ClusterState, ClusterStatus, Halt, NAMED_CLUSTERS, PreCheckCounts, Reason, Report, Urgency,
+};
 
 impl AssessedFleet<'_> {
     pub(super) fn report(&self, filled: &Filled, starting: usize, frozen: bool, now: Timestamp) -> Report {
@@ -132,6 +134,10 @@ impl AssessedFleet<'_> {
             && !filled.continues.contains(name)
         {
             status.reason = slots::held_by(self.rollout, self.totals, *timetable, filled.limit, now);
+        }
+        if status.state == ClusterState::NotStarted {
+            let begun = [report.rollout_since, self.rollout.previous.incomplete_since];
+            status.since = begun.into_iter().fold(status.since, Ord::max);
         }
         Some(status)
     }

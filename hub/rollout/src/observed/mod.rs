@@ -29,8 +29,8 @@ pub use pre_checks::{
     RiskAcceptance, pre_checks_work_name,
 };
 pub use record::{
-    ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, RecordPage, RecordPageHeader, RecordedEntry,
-    RecordedOutcome, StageSeconds,
+    ABANDONED_BEFORE_UPGRADE, ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, RecordPage,
+    RecordPageHeader, RecordedEntry, RecordedOutcome, StageSeconds,
 };
 pub use row::{
     ClusterFacts, ClusterRow, Refusal, RefusalCause, RefusedWrite, Requirements, Selected, Taint, Toleration,
@@ -206,6 +206,8 @@ pub struct Previous {
     pub completion_time: Option<Timestamp>,
     /// Whether its condition Complete is True.
     pub complete: bool,
+    /// Since when that condition is False; `None` if it is not.
+    pub incomplete_since: Option<Timestamp>,
 }
 
 /// What is observed of an upgrade beside its clusters.

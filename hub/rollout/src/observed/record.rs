@@ -83,6 +83,9 @@ pub struct Entry {
 /// The reason of a cluster that ran the target before anything was asked of it.
 pub const ALREADY_AT_TARGET: &str = "AlreadyAtTarget";
 
+/// The reason of a cluster that an upgrade abandoned before it had asked it for its target.
+pub const ABANDONED_BEFORE_UPGRADE: &str = "AbandonedBeforeUpgrade";
+
 impl Entry {
     /// Whether the cluster needed nothing: no work was made for it.
     pub fn is_without_work(&self) -> bool {
