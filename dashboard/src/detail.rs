@@ -184,7 +184,7 @@ pub(crate) async fn detail(
     };
     let present = Present::of(report.halt.as_ref(), &object, dashboard.live().clock().now());
     let soak_until = match &report.halt {
-        Some(Halt::CanarySoaking { until, .. }) => until.map(Timestamp::as_second),
+        Some(halt @ Halt::CanarySoaking { .. }) => halt.ends().map(Timestamp::as_second),
         _ => None,
     };
     let target = object.spec.cluster_version.as_ref();

@@ -1,8 +1,10 @@
 //! What else the hub has about an upgrade: who has accepted what, and when no further cluster started.
 
 use drydock_api::conditions;
-use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance, condition, reason};
-use drydock_rollout::{Halt, UpgradeKey};
+use drydock_api::mcu::{
+    AcceptedRisk, EndedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance, condition, reason,
+};
+use drydock_rollout::{FindingLevel, Halt, UpgradeKey, bounded};
 use drydock_runtime::pages::each_page;
 use jiff::Timestamp;
 use kube::Api;
@@ -16,11 +18,23 @@ use crate::events::EventView;
 /// How many objects are read at a time.
 const AT_A_TIME: u32 = 200;
 
+/// How many clusters of an acceptance are named.
+const NAMED_CLUSTERS: usize = 10;
+
+/// The longest selector that is shown, in bytes.
+const LONGEST_SELECTOR: usize = 256;
+
 /// Who has accepted a finding, and why.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AcceptanceView {
     finding: String,
+    /// Up to which level.
+    level: String,
+    /// On which clusters, in words.
+    on: String,
+    /// On which of them it has ended, because the finding went beyond it; empty if on none.
+    ended_on: String,
     reason: String,
     accepted_by: String,
     /// For which target.
@@ -63,8 +77,9 @@ pub(crate) async fn acceptances(
         for object in own {
             let counts = target.as_ref() == Some(&object.spec.target);
             let of = object.spec.target;
+            let ended = object.status.map(|status| status.ended).unwrap_or_default();
             let risks = object.spec.accepted_risks.into_iter();
-            found.extend(risks.map(|risk| acceptance(risk, of.clone(), counts)));
+            found.extend(risks.map(|risk| acceptance(risk, of.clone(), counts, &ended)));
         }
     };
     let read = each_page(&api, ListParams::default(), AT_A_TIME, seen).await;
@@ -72,16 +87,51 @@ pub(crate) async fn acceptances(
     Ok(found)
 }
 
-fn acceptance(risk: AcceptedRisk, target: String, counts: bool) -> AcceptanceView {
+fn acceptance(risk: AcceptedRisk, target: String, counts: bool, ended: &[EndedRisk]) -> AcceptanceView {
+    let on = reach(&risk);
     let named = risk.informer.zip(risk.uid);
     let named = named.map(|(informer, uid)| format!("{informer}/{uid}"));
+    let finding = risk.finding.or(named).unwrap_or_default();
+    let of_finding = ended.iter().filter(|ended| ended.finding == finding);
+    let ended_on: Vec<String> = of_finding
+        .map(|ended| some_clusters(ended.clusters.as_deref()))
+        .collect();
     AcceptanceView {
-        finding: risk.finding.or(named).unwrap_or_default(),
+        finding,
+        level: risk
+            .level
+            .unwrap_or_else(|| FindingLevel::default().as_str().to_owned()),
+        on,
+        ended_on: ended_on.join(", "),
         reason: risk.reason,
         accepted_by: risk.accepted_by,
         target,
         counts,
         until: risk.until.map(|until| until.0.as_second()),
+    }
+}
+
+/// On which clusters a risk is accepted.
+fn reach(risk: &AcceptedRisk) -> String {
+    let named = some_clusters(risk.clusters.as_deref());
+    match &risk.cluster_selector {
+        None => named,
+        Some(selector) => {
+            let labels = serde_json::to_string(selector).unwrap_or_default();
+            format!("{named} with labels {}", bounded(&labels, LONGEST_SELECTOR))
+        }
+    }
+}
+
+fn some_clusters(names: Option<&[String]>) -> String {
+    let Some(names) = names else {
+        return "all clusters".to_owned();
+    };
+    let first = names.iter().take(NAMED_CLUSTERS).map(String::as_str);
+    let first = first.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED_CLUSTERS) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

@@ -285,7 +285,7 @@ fn row_of(
 ) -> Row {
     let halt = seen.report.halt.as_ref();
     let is_halted = halt.is_some_and(|halt| halt.as_str() == details.reason);
-    let opens_for_all = halt.filter(|_| is_halted).and_then(ends);
+    let opens_for_all = halt.filter(|_| is_halted).and_then(Halt::ends);
     Row {
         version: words.intern(details.version.as_deref().unwrap_or_default()),
         state: Some(details.state),
@@ -300,14 +300,6 @@ fn row_of(
         finding,
         labels: words.intern(""),
         todo: words.intern(&todo(&scope.named(key), details)),
-    }
-}
-
-/// When a halt ends at the earliest, where it does so by itself: a window opens, a freeze ends, or the canaries have soaked.
-fn ends(halt: &Halt) -> Option<Timestamp> {
-    match halt {
-        Halt::CanarySoaking { until, .. } => *until,
-        halt => halt.opens(),
     }
 }
 
@@ -327,32 +319,14 @@ pub(crate) fn todo(upgrade: &str, details: &ClusterDetails) -> String {
     } else {
         let by_reason = hint::while_waiting(&details.reason, upgrade, &details.name);
         let blocked = || details.is_blocked.then(|| hint::BLOCKED.to_owned());
-        by_reason.or_else(blocked).unwrap_or_default()
+        let drifted = || details.is_drifted.then(|| hint::DRIFTED.to_owned());
+        by_reason.or_else(blocked).or_else(drifted).unwrap_or_default()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-
-    #[test]
-    fn a_halt_that_ends_by_itself_says_when() {
-        let at = Timestamp::from_second(1_770_000_000).ok();
-        let soaking = |until| Halt::CanarySoaking {
-            until,
-            unhealthy: BTreeSet::new(),
-        };
-        for (halt, expected) in [
-            (soaking(at), at),
-            (soaking(None), None),
-            (Halt::AwaitingStartWindow { opens: at }, at),
-            (Halt::Paused, None),
-        ] {
-            assert_eq!(ends(&halt), expected, "{halt:?}");
-        }
-    }
 
     #[test]
     fn a_row_that_says_the_same_is_kept_once() {

@@ -98,7 +98,8 @@ pub struct AcceptedRisk {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub uid: Option<String>,
-    /// The level up to which it is accepted: a finding that is worse, or becomes so, is not. Default Warning.
+    /// The level up to which it is accepted: a finding that is worse, or becomes so, is not. Default Warning. Unknown is covered by Unknown and
+    /// by Critical alone, and covers nothing that is worse than Info but itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Warning", "Unknown", "Error", "Critical"]))]
     pub level: Option<String>,

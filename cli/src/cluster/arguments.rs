@@ -54,7 +54,7 @@ Examples:
   kubectl drydock cluster status --estimate=history
 
   # of objects in files, as of when something last happened to them
-  kubectl drydock cluster status --from must-gather/
+  kubectl drydock cluster status --from dump/
 
   # for a script
   kubectl drydock cluster status -o json";

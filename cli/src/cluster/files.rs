@@ -11,12 +11,18 @@ use drydock_insights::objects;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use super::print;
+
 /// What is read of a folder at most: a dump of a large cluster is smaller.
 const LARGEST: u64 = 512 * 1024 * 1024;
 /// The most nodes of one file of YAML: all pods of a large cluster have a few millions.
 const MOST_YAML_NODES: usize = 10_000_000;
 /// What files of objects end with.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+/// What packed files end with.
+const PACKED: [&str; 7] = ["gz", "tgz", "tar", "zip", "xz", "zst", "bz2"];
+/// How many files are named that are not read.
+const NAMED: usize = 5;
 /// What `oc` adds to the moment of objects in files. Without it, a progress that began at that moment would be printed otherwise.
 const OFFSET: SignedDuration = SignedDuration::from_nanos(368_975);
 
@@ -41,10 +47,13 @@ pub fn read_built_in(folder: &Path) -> anyhow::Result<(ClusterFacts, BuiltInFact
 }
 
 fn documents(folder: &Path) -> anyhow::Result<Vec<Value>> {
-    let files = files(folder).with_context(|| format!("reading {}", folder.display()))?;
+    let contents = Contents::of(folder).with_context(|| format!("reading {}", folder.display()))?;
+    if let Some(note) = contents.note() {
+        print::note(&note);
+    }
     let mut documents = Vec::new();
     let mut left = LARGEST;
-    for file in files {
+    for file in contents.files {
         let reading = || format!("reading {}", file.display());
         // How large a file says that it is may be wrong.
         let mut bytes = Vec::new();
@@ -86,26 +95,83 @@ pub fn name(folder: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The files of objects in a folder. A dump is of a stranger: what its links lead to outside of it is not read, and so not printed either.
-fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let within = folder.canonicalize()?;
-    let is_within = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&within));
-    let entries = fs::read_dir(folder)?;
-    let mut files = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<_>, _>>()?;
-    files.retain(|path| {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        ending.is_some_and(|ending| ENDINGS.contains(&ending)) && path.is_file() && is_within(path)
-    });
-    files.sort();
-    Ok(files)
+/// What is in a folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Contents {
+    /// The files of objects.
+    files: Vec<PathBuf>,
+    /// What is not read, and may have objects.
+    left_out: Vec<String>,
+}
+
+impl Contents {
+    /// A dump is of a stranger: what its links lead to outside of it is not read, and so not printed either. Hidden files are those of tools.
+    fn of(folder: &Path) -> std::io::Result<Self> {
+        let within = folder.canonicalize()?;
+        let is_within = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&within));
+        let entries = fs::read_dir(folder)?;
+        let mut paths = entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<Vec<_>, _>>()?;
+        paths.sort();
+        let mut contents = Self::default();
+        for path in paths {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            let ending = ending.unwrap_or_default().to_ascii_lowercase();
+            if name.starts_with('.') {
+                continue;
+            }
+            if path.is_dir() {
+                contents.left_out.push(format!("{name}/"));
+            } else if !ENDINGS.contains(&ending.as_str()) {
+                // A text beside the objects is no part of them; what is packed may be.
+                contents
+                    .left_out
+                    .extend(PACKED.contains(&ending.as_str()).then_some(name));
+            } else if path.is_file() && is_within(&path) {
+                contents.files.push(path);
+            } else {
+                contents
+                    .left_out
+                    .push(format!("{name}, which leads out of the folder"));
+            }
+        }
+        Ok(contents)
+    }
+
+    /// What is not read, in words; nothing if all is.
+    fn note(&self) -> Option<String> {
+        let named = self
+            .left_out
+            .iter()
+            .take(NAMED)
+            .map(String::as_str)
+            .collect::<Vec<_>>();
+        let more = match self.left_out.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!named.is_empty()).then(|| {
+            format!(
+                "not looked at: {}{more}; copy or unpack the objects of the cluster into one folder\n",
+                named.join(", ")
+            )
+        })
+    }
 }
 
 fn parse(file: &Path, text: &str) -> anyhow::Result<Vec<Value>> {
     // Editors of Windows begin a file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if file.extension().is_some_and(|ending| ending == "json") {
+    if file
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+    {
         return Ok(vec![serde_json::from_str(text)?]);
     }
     // All pods of a cluster have more nodes and text than the library takes of a stranger; how large a file may be is said above. Aliases are as
@@ -123,6 +189,26 @@ fn parse(file: &Path, text: &str) -> anyhow::Result<Vec<Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_read_of_a_folder_is_said() {
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| folder.path().join(name);
+        for name in ["co.yaml", "CV.YAML", "._co.yaml", "README.txt"] {
+            fs::write(at(name), "kind: Node\n").unwrap();
+        }
+        assert_eq!(Contents::of(folder.path()).unwrap().note(), None);
+        fs::create_dir(at("cluster-scoped-resources")).unwrap();
+        fs::write(at("nodes.yaml.gz"), "").unwrap();
+        fs::write(elsewhere.path().join("mcp.yaml"), "").unwrap();
+        std::os::unix::fs::symlink(elsewhere.path().join("mcp.yaml"), at("mcp.yaml")).unwrap();
+        std::os::unix::fs::symlink(at("co.yaml"), at("link.yaml")).unwrap();
+        let contents = Contents::of(folder.path()).unwrap();
+        assert_eq!(contents.files, ["CV.YAML", "co.yaml", "link.yaml"].map(at));
+        let said = contents.note().unwrap();
+        let expected = "not looked at: cluster-scoped-resources/, mcp.yaml, which leads out of the folder, nodes.yaml.gz; ";
+        assert!(said.starts_with(expected), "{said}");
+    }
 
     #[test]
     fn a_byte_order_mark_is_no_part_of_an_object() {

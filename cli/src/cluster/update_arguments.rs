@@ -25,7 +25,7 @@ Examples:
     --reason 'the budget is lifted in the window' --until 2026-12-05T00:00:00Z
 
   # of objects in files
-  kubectl drydock cluster pre-checks --version 4.16.32 --from must-gather/";
+  kubectl drydock cluster pre-checks --version 4.16.32 --from dump/";
 
 /// Examples of `cluster start`.
 pub const START_EXAMPLES: &str = "\

@@ -217,6 +217,7 @@ mod tests {
             deadline: None,
             opens_at: None,
             is_blocked: false,
+            is_drifted: false,
         };
         let clusters: Vec<_> = (1..=100).map(details).collect();
         let now = Timestamp::UNIX_EPOCH;

@@ -160,7 +160,7 @@ impl Found {
         is_unknown || self.may_be_held.iter().any(|name| self.is_awaited(name))
     }
 
-    /// Whether a cluster that may be held has not answered, or is not asked yet.
+    /// Whether a cluster that may be held has not answered, or is not asked now.
     fn is_awaited(&self, name: &ClusterName) -> bool {
         let checks = self.checks.get(name).filter(|_| self.may_be_held.contains(name));
         let is_silent =
@@ -183,7 +183,7 @@ pub struct FleetView {
     pub answered: usize,
     /// How many of them have findings that nobody has accepted.
     pub held: usize,
-    /// Those that are not asked yet, though an answer is required, for something else keeps them from starting.
+    /// Those that are not asked now, though an answer is required, for something else keeps them from starting.
     pub not_asked: Vec<String>,
     /// Those that have not answered in time or could not be asked, where an answer is required.
     pub unanswered: Vec<Unanswered>,
@@ -351,11 +351,11 @@ impl FleetView {
             0 => return,
             1 => writeln!(
                 text,
-                "1 cluster is not asked yet, for something else keeps it from starting: {named}"
+                "1 cluster is not asked now, for something else keeps it from starting: {named}"
             ),
             count => writeln!(
                 text,
-                "{count} clusters are not asked yet, for something else keeps them from starting: {named}{more}"
+                "{count} clusters are not asked now, for something else keeps them from starting: {named}{more}"
             ),
         };
     }

@@ -150,9 +150,13 @@ fn nothing_that_clusters_say_acts_on_the_terminal() {
 fn scripts_get_json_or_yaml() {
     let folder = written();
     let status = run("status", folder.path(), &["-o", "json"]);
+    let notes = [
+        "there are no machine config pools: they are not looked at",
+        "there are no nodes: they are not looked at",
+    ];
     assert_eq!(
         serde_json::from_slice::<Value>(&status.stdout).unwrap(),
-        json!({"update": null})
+        json!({"update": null, "notes": notes})
     );
     let refused = run("recommend", folder.path(), &["--version", "4.14.2", "-o", "json"]);
     let report: Value = serde_json::from_slice(&refused.stdout).unwrap();

@@ -350,7 +350,7 @@ async fn findings_are_accepted_with_a_reason() {
     );
     let (_, detail) = page.get(&path("")).await;
     let expected = json!([{
-        "finding": risk["name"], "reason": "known", "acceptedBy": "ann", "until": soon, "target": "4.14.12", "counts": true,
+        "finding": risk["name"], "level": risk["level"], "on": "dev1, dev2", "endedOn": "", "reason": "known", "acceptedBy": "ann", "until": soon, "target": "4.14.12", "counts": true,
     }]);
     assert_eq!(detail["acceptances"], expected);
     let (_, cluster) = page.get("/api/clusters/dev1").await;

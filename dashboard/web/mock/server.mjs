@@ -151,7 +151,7 @@ function upgrades(state, key, action, post, response) {
     case 'accept':
       if (post.target !== fleet.targets.get(key)) return json(response, 409, { error: `the target of ${key} has changed since you were asked` });
       if (post.reporters !== answers.upgradeDetail(fleet, key).findings.find((one) => one.name === post.finding)?.reporters) return json(response, 409, { error: 'other clusters report this finding than when you were asked' });
-      fleet.accepted.push({ finding: post.finding, reason: post.reason, acceptedBy: 'ann@example.com', until: post.until, target: post.target, counts: true });
+      fleet.accepted.push({ finding: post.finding, level: 'Warning', on: 'all clusters', endedOn: '', reason: post.reason, acceptedBy: 'ann@example.com', until: post.until, target: post.target, counts: true });
       publish(state, []);
       return ok({ done: `${post.finding} accepted by ann@example.com` });
   }

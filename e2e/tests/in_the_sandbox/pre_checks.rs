@@ -279,7 +279,7 @@ async fn an_acceptance_that_ended_on_a_cluster_is_not_forgotten_with_its_plan() 
     let held = held.await.unwrap();
     let message = entry(&held, "dev1").unwrap().message.clone().unwrap();
     assert!(
-        message.contains("worse than was accepted, now or before"),
+        message.contains("beyond what was accepted, now or before"),
         "{message}"
     );
 

@@ -1,6 +1,6 @@
 //! Where one cluster of an upgrade is, in words: what the plugin and the page show.
 
-use drydock_api::mcu;
+use drydock_api::mcu::{self, reason as reasons};
 use drydock_rollout::{ClusterName, ClusterState, ClusterStatus, Deadline, RefusalCause};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
@@ -43,6 +43,9 @@ pub struct ClusterDetails {
     /// Whether its message names what it waits for, which may not end by itself.
     #[serde(skip)]
     pub is_blocked: bool,
+    /// Whether it is complete, and runs a newer version by now that its upgrade did not ask for.
+    #[serde(skip)]
+    pub is_drifted: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
@@ -59,7 +62,7 @@ impl ClusterDetails {
             selected: status.selected,
             state: status.state,
             reason: status.reason.as_str().to_owned(),
-            message: status.reason.to_string(),
+            message: message(status),
             version: status.version.clone(),
             since: status.since,
             started_at: status.started,
@@ -70,15 +73,19 @@ impl ClusterDetails {
             },
             opens_at: status.reason.opens(),
             is_blocked: status.reason.is_blocked(),
+            is_drifted: status.drifted,
         }
     }
 
-    /// Takes over what the upgrade's status says of a write that is refused: only who writes knows of it.
-    pub(crate) fn take_refusal(&mut self, entry: &mcu::ClusterStatusEntry) {
+    /// Takes over what the upgrade's status says and no other object does: of a write that is refused only who writes knows, and of what a
+    /// cluster had answered before it was asked anew.
+    pub(crate) fn take_what_only_the_hub_knows(&mut self, entry: &mcu::ClusterStatusEntry) {
+        const HELD: [&str; 2] = [reasons::RISKS_NOT_ACCEPTED, reasons::PRE_CHECKS_UNANSWERED];
         let reason = entry.reason.as_deref().unwrap_or_default();
         let state = ClusterState::parse(&entry.state);
         let is_refused = refusal_cause(reason).is_some() && !self.state.finished();
-        if let (true, Some(state)) = (is_refused, state) {
+        let is_held = self.reason == reasons::AWAITING_PRE_CHECKS && HELD.contains(&reason);
+        if let (true, Some(state)) = (is_refused || is_held, state) {
             self.state = state;
             reason.clone_into(&mut self.reason);
             self.message = entry.message.clone().unwrap_or_default();
@@ -112,6 +119,16 @@ impl ClusterDetails {
     /// How long it has taken so far, or took.
     pub fn took(&self, now: Timestamp) -> Option<SignedDuration> {
         Some(self.ended_at.unwrap_or(now).duration_since(self.started_at?))
+    }
+}
+
+/// Why a cluster is where it is, and what it has drifted to since.
+fn message(status: &ClusterStatus) -> String {
+    let said = status.reason.to_string();
+    let runs = status.version.as_deref();
+    match runs.filter(|runs| status.drifted && !said.contains(runs)) {
+        Some(runs) => format!("{said}; it has drifted: it runs {runs}, which this upgrade did not ask for"),
+        None => said,
     }
 }
 
@@ -222,6 +239,7 @@ mod tests {
                 deadline: None,
                 opens_at: None,
                 is_blocked: false,
+                is_drifted: false,
             };
             let percent = status.percent(Some("4.14.12"));
             assert!(percent >= last, "{message}: {percent}");

@@ -122,6 +122,9 @@ const LOOK_AND_RETRY: &str = "look at the clusters that have failed; then: kubec
 /// What a person does about a cluster in flight whose message says what it waits for.
 pub const BLOCKED: &str = "see to what its message names, unless that ends by itself";
 
+/// What a person does about a complete cluster that runs another version by now.
+pub const DRIFTED: &str = "see who has upgraded it since, unless that was meant";
+
 /// What a person does about a cluster that no upgrade has, and that one has left on its way.
 pub const LEFT: &str =
     "see where the cluster is (oc adm upgrade on it); to bring it to its end, let a new upgrade select it";

@@ -110,7 +110,12 @@ pub enum Reason {
     /// Answers are required, and not every cluster has been asked.
     WaitingForQuestions,
     /// The rollout as a whole starts nothing; the condition's reason.
-    Halted(&'static str),
+    Halted {
+        /// Its reason.
+        reason: &'static str,
+        /// Until when, if it ends by itself at a moment that is known.
+        until: Option<Timestamp>,
+    },
     /// None of its start windows is open, while those of other clusters may be, or it is between two stages.
     WaitingForWindow {
         /// When one opens.
@@ -268,7 +273,7 @@ impl Reason {
             Self::WaitingForSlot { .. } => "WaitingForSlot",
             Self::WaitingForCanaries => "WaitingForCanaries",
             Self::WaitingForQuestions => "WaitingForQuestions",
-            Self::Halted(reason) => reason,
+            Self::Halted { reason, .. } => reason,
             Self::WaitingForWindow { .. } => "AwaitingStartWindow",
             Self::DoesNotFit { .. } => "DoesNotFit",
             Self::NeverFits { .. } => "NeverFits",
@@ -334,7 +339,7 @@ impl Reason {
                 | Self::DoesNotFit { .. }
                 | Self::Frozen { .. }
                 | Self::FreezeCalendarUnreadable(_)
-                | Self::Halted(_)
+                | Self::Halted { .. }
                 | Self::AwaitingPreChecks
         )
     }

@@ -134,6 +134,14 @@ impl Halt {
         }
     }
 
+    /// When it ends at the earliest, where it does so by itself: a window opens, a freeze ends, or the canaries have soaked.
+    pub fn ends(&self) -> Option<Timestamp> {
+        match self {
+            Self::CanarySoaking { until, .. } => *until,
+            halt => halt.opens(),
+        }
+    }
+
     /// The reason in CamelCase, as the condition InProgress and the metric have it.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -307,13 +315,38 @@ impl Report {
     /// What a cluster waits for that is ready to start.
     pub fn waiting_reason(&self, canary: bool) -> Reason {
         match &self.halt {
-            Some(halt) => Reason::Halted(halt.as_str()),
+            Some(halt) => Reason::Halted {
+                reason: halt.as_str(),
+                until: halt.ends(),
+            },
             None if self.awaits_questions => Reason::WaitingForQuestions,
             None if !canary && self.awaits_canaries => Reason::WaitingForCanaries,
             None => Reason::WaitingForSlot {
                 in_flight: self.counts.in_flight + self.starting,
                 limit: self.limit,
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_halt_that_ends_by_itself_says_when() {
+        let at = Timestamp::from_second(1_770_000_000).ok();
+        let soaking = |until| Halt::CanarySoaking {
+            until,
+            unhealthy: BTreeSet::new(),
+        };
+        for (halt, expected) in [
+            (soaking(at), at),
+            (soaking(None), None),
+            (Halt::AwaitingStartWindow { opens: at }, at),
+            (Halt::Paused, None),
+        ] {
+            assert_eq!(halt.ends(), expected, "{halt:?}");
         }
     }
 }

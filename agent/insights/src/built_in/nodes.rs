@@ -84,12 +84,17 @@ fn degraded(node: &Node) -> Option<Draft> {
     is_degraded(node).then(|| Draft {
         impact_type: ImpactType::UpdateStalled,
         description: keys::annotation(node, keys::REASON).to_owned(),
+        verify: format!(
+            r"kubectl get node {name} -o jsonpath='{{.metadata.annotations.machineconfiguration\.openshift\.io/state}}'"
+        ),
         ..draft(
             "node-degraded",
             &name,
             Level::Error,
             format!("Node {name} cannot be configured"),
-            format!("Look at the log of the machine-config-daemon on node {name}"),
+            format!(
+                "Read the reason that its machine-config-daemon gives, and the logs that this names, and get node {name} to be configured"
+            ),
         )
     })
 }

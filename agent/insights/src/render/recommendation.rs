@@ -49,8 +49,18 @@ pub fn recommendation(recommendation: &Recommendation, view: &RecommendationView
         Some(version) => {
             let (text, refusal) = of_release(recommendation, version, view);
             rendered.text.push_str(&text);
-            rendered.is_refused = refusal.is_some();
-            rendered.text.push_str(&refusal.unwrap_or_default());
+            match refusal {
+                // Scripts take what is printed for names.
+                Some(Refusal::NotFound(why)) if view.quiet => {
+                    rendered.warnings.push_str(error(&why).trim_start());
+                    rendered.is_refused = true;
+                }
+                Some(refusal) => {
+                    rendered.text.push_str(&refusal.in_words());
+                    rendered.is_refused = true;
+                }
+                None => {}
+            }
         }
         None => rendered
             .text
@@ -206,15 +216,38 @@ fn of_unreadable(unreadable: &Unreadable) -> String {
     }
 }
 
+/// Why a release is refused.
+enum Refusal {
+    /// It is not among the updates.
+    NotFound(String),
+    /// For these issues, which are not accepted; by their names alone, where that was asked for.
+    Issues { names: String, by_name: bool },
+}
+
+impl Refusal {
+    fn in_words(&self) -> String {
+        match self {
+            Self::NotFound(why) => error(why),
+            Self::Issues { names, by_name: true } => format!("{names}\n"),
+            Self::Issues {
+                names,
+                by_name: false,
+            } => error(&format!(
+                "issues that apply to this cluster but which were not included in --accept: {names}"
+            )),
+        }
+    }
+}
+
 /// What is said of one release, and why it is refused.
 fn of_release(
     recommendation: &Recommendation,
     version: &Version,
     view: &RecommendationView,
-) -> (String, Option<String>) {
+) -> (String, Option<Refusal>) {
     let choice = match choose(recommendation, version, &view.accepted) {
         Ok(choice) => choice,
-        Err(not_found) => return (String::new(), Some(error(&not_found.to_string()))),
+        Err(not_found) => return (String::new(), Some(Refusal::NotFound(not_found.to_string()))),
     };
     let Choice {
         target,
@@ -222,17 +255,16 @@ fn of_release(
         unaccepted,
     } = choice;
     let names = |names: BTreeSet<String>| line(&names.into_iter().collect::<Vec<_>>().join(","));
+    let refusal = (!unaccepted.is_empty()).then(|| Refusal::Issues {
+        names: names(unaccepted),
+        by_name: view.quiet,
+    });
     if view.quiet {
-        let refusal = (!unaccepted.is_empty()).then(|| format!("{}\n", names(unaccepted)));
         return (String::new(), refusal);
     }
     let text = format!("\n{}", in_full(target, &view.accepted));
-    if !unaccepted.is_empty() {
-        let refusal = error(&format!(
-            "issues that apply to this cluster but which were not included in --accept: {}",
-            names(unaccepted)
-        ));
-        return (text, Some(refusal));
+    if refusal.is_some() {
+        return (text, refusal);
     }
     let accepted = (!issues.is_empty()).then(|| {
         let issues = names(issues);

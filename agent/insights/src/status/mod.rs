@@ -170,7 +170,15 @@ fn notes(facts: &ClusterFacts) -> Vec<String> {
     let unread = unread
         .into_iter()
         .filter_map(|(what, so, why)| Some((what, so, why?)));
-    unread
-        .map(|(what, so, why)| format!("{what} could not be read, so {so}: {why}"))
-        .collect()
+    let unread = unread.map(|(what, so, why)| format!("{what} could not be read, so {so}: {why}"));
+    let is_empty =
+        |found: bool, what: &str| found.then(|| format!("there are no {what}: they are not looked at"));
+    let missing = [
+        is_empty(
+            facts.pools.as_ref().is_ok_and(Vec::is_empty),
+            "machine config pools",
+        ),
+        is_empty(facts.nodes.as_ref().is_ok_and(Vec::is_empty), "nodes"),
+    ];
+    unread.chain(missing.into_iter().flatten()).collect()
 }

@@ -1,7 +1,9 @@
 //! The nodes of an update (insights.md, section 2.5, the table of nodes).
 
+use drydock_api::conditions::{AnyCondition, find};
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::MachineConfigPool;
+use drydock_api::openshift::machine_config_pool::PoolConfiguration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -12,9 +14,12 @@ use super::keys::{self, annotation};
 use super::node_state::{NodeAssessment, NodeEstimate, NodePhase};
 use crate::facts::ConfigVersions;
 use crate::insight::{Insight, Resource, Scope};
+use crate::times;
 
 /// Where to read what to do.
 const REFERENCE: &str = "https://docs.openshift.com/container-platform/latest/post_installation_configuration/machine-configuration-tasks.html#understanding-the-machine-config-operator";
+/// The condition of a pool all of whose nodes have its configuration.
+const POOL_UPDATED: &str = "Updated";
 /// Names that are shorter may be a part of other words.
 const LONG_NAME: usize = 8;
 
@@ -51,8 +56,11 @@ pub struct Target<'a> {
     pub version: Option<&'a str>,
     /// By which release MachineConfigs were rendered; nothing if that could not be read, so that only their names tell.
     pub configs: Option<&'a ConfigVersions>,
-    /// Whether the operator of pools has come to that release: before, the configurations that it asks for are those of the release before.
+    /// Whether the operator of pools has come to that release: before, a configuration that a pool had when the update began may be of the
+    /// release before.
     pub has_pools_operator: bool,
+    /// When the present update began, if that is known.
+    pub started: Option<Timestamp>,
     /// Whether only the architecture changes, so that versions do not tell.
     pub is_multi_arch_migration: bool,
     /// The moment that is looked at.
@@ -129,10 +137,11 @@ impl Progress {
         let has_desired = current == desired;
         let is_latest = desired == pool_config(pool);
         let Some(configs) = target.configs else {
+            let is_of_update = target.has_pools_operator || has_new_config(pool, target.started);
             return Self {
                 version: None,
-                is_updated: target.has_pools_operator && has_desired && is_latest,
-                is_updating: target.has_pools_operator && !has_desired && is_latest,
+                is_updated: is_of_update && has_desired && is_latest,
+                is_updating: is_of_update && !has_desired && is_latest,
             };
         };
         let current_version = configs.of(current);
@@ -173,10 +182,26 @@ impl Progress {
 
 /// The MachineConfig that the nodes of a pool should have.
 fn pool_config(pool: &MachineConfigPool) -> &str {
-    let config = pool.spec.configuration.as_ref();
+    config_name(pool.spec.configuration.as_ref())
+}
+
+fn config_name(config: Option<&PoolConfiguration>) -> &str {
     config
         .and_then(|config| config.name.as_deref())
         .unwrap_or_default()
+}
+
+/// Whether a pool's configuration is newer than the update, as far as the pool tells: its nodes have not all come to it yet, or have since. The
+/// operator comes to the release only when the pool of the control plane has.
+fn has_new_config(pool: &MachineConfigPool, started: Option<Timestamp>) -> bool {
+    let Some(status) = &pool.status else {
+        return false;
+    };
+    let before = config_name(status.configuration.as_ref());
+    let is_under_way = !before.is_empty() && before != pool_config(pool);
+    let updated = find(&status.conditions, POOL_UPDATED).filter(|updated| updated.is_true());
+    let updated = updated.and_then(times::transition);
+    is_under_way || updated.is_some_and(|updated| started.is_some_and(|started| updated > started))
 }
 
 /// Whether a node has not got yet what it is to get: then it is not available for a while.

@@ -19,6 +19,7 @@ use super::{MASTER, WORKER};
 use crate::estimate::{PoolEstimate, max_unavailable, remaining_of_pool};
 use crate::facts::ClusterFacts;
 use crate::insight::{Insight, Resource, Scope};
+use crate::times;
 
 /// Where to read what to do.
 const PAUSED_REFERENCE: &str = "https://docs.openshift.com/container-platform/latest/support/troubleshooting/troubleshooting-operator-issues.html#troubleshooting-disabling-autoreboot-mco_troubleshooting-operator-issues";
@@ -137,6 +138,10 @@ pub fn assess(
             .map(|present| present.version.as_deref().unwrap_or_default()),
         configs: facts.configs.as_ref().ok(),
         has_pools_operator: has_pools_operator(facts, status),
+        started: status
+            .history
+            .first()
+            .and_then(|present| times::moment(present.started_time.as_deref())),
         is_multi_arch_migration: is_multi_arch_migration(&status.history) && is_progressing,
         now,
     };

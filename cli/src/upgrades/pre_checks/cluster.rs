@@ -194,7 +194,7 @@ impl ClusterView {
         match (self.asked, self.answered_by) {
             _ if self.is_unanswered => why.unwrap_or_default(),
             (false, _) if self.is_unasked => {
-                "it is not asked yet, for something else keeps it from starting: kubectl drydock clusters says what"
+                "it is not asked now, for something else keeps it from starting: kubectl drydock clusters says what"
                     .to_owned()
             }
             (false, _) => {

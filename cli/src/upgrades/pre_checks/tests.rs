@@ -296,7 +296,7 @@ fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
         "{text}"
     );
     assert!(
-        text.contains("  Acceptance:     worse than was accepted, now or before\n"),
+        text.contains("  Acceptance:     beyond what was accepted, now or before\n"),
         "{text}"
     );
     let json = serde_json::to_value(&view).unwrap();
@@ -421,7 +421,7 @@ fn clusters_that_are_not_asked_yet_are_said() {
     let shown = FleetView::of(&upgrade, &found, &found.keys().cloned().collect());
     assert_eq!(
         shown.text(false),
-        "hub/spring: 1 of 1 clusters that are asked have answered (preChecks.mode Require)\n1 cluster is not asked yet, for something \
+        "hub/spring: 1 of 1 clusters that are asked have answered (preChecks.mode Require)\n1 cluster is not asked now, for something \
          else keeps it from starting: c2\nNo cluster that has answered has a finding that is not accepted.\n"
     );
     assert_eq!(
@@ -429,7 +429,7 @@ fn clusters_that_are_not_asked_yet_are_said() {
         serde_json::json!(["c2"])
     );
     let of_one = ClusterView::of(&"c2".into(), &unasked, None).text();
-    assert!(of_one.contains("it is not asked yet"), "{of_one}");
+    assert!(of_one.contains("it is not asked now"), "{of_one}");
 }
 
 #[test]

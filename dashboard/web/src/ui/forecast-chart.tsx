@@ -80,6 +80,7 @@ function options(element: HTMLElement, forecasts: Forecast[], now: number, total
   return {
     width: element.clientWidth || 600,
     height: HEIGHT,
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
     legend: { show: false },
     cursor: { show: false },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, total ?? 0, max)] } },
@@ -96,8 +97,8 @@ function options(element: HTMLElement, forecasts: Forecast[], now: number, total
 function label(at: number, step: number): string {
   const time = new Date(at * 1000);
   const two = (value: number) => String(value).padStart(2, '0');
-  const day = `${two(time.getMonth() + 1)}-${two(time.getDate())}`;
-  return step >= 86_400 ? day : `${day} ${two(time.getHours())}:${two(time.getMinutes())}`;
+  const day = `${two(time.getUTCMonth() + 1)}-${two(time.getUTCDate())}`;
+  return step >= 86_400 ? day : `${day} ${two(time.getUTCHours())}:${two(time.getUTCMinutes())}`;
 }
 
 function drawNow(plot: uPlot, now: number, color: string): void {

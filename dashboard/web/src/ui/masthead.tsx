@@ -32,6 +32,7 @@ export function Masthead({ route }: { route: Route }) {
         ))}
       </nav>
       <span class="spread" />
+      <span class="where-tag" title="All times are of UTC, as the plugin and all messages have them">UTC</span>
       {session?.sandbox && <span class="where-tag">sandbox</span>}
       {session && (
         <span class="where" title={`${session.user} at ${session.where}`}>

@@ -173,7 +173,7 @@ export function Acceptances({ acceptances, now }: { acceptances: UpgradeDetail['
         {acceptances.map((one, i) => (
           <li key={`${one.finding}-${i}`}>
             <p>
-              <Text of={one.finding} limit={150} /> by <Text of={one.acceptedBy} limit={127} />
+              <Text of={one.finding} limit={150} /> up to {one.level} on <Text of={one.on} limit={900} /> by <Text of={one.acceptedBy} limit={127} />
               {!one.counts && (
                 <>
                   {' '}
@@ -181,6 +181,11 @@ export function Acceptances({ acceptances, now }: { acceptances: UpgradeDetail['
                 </>
               )}
               {one.until && (one.until > now ? `, until ${momentAndDistance(one.until, now)}` : `, expired ${momentAndDistance(one.until, now)}`)}
+              {one.endedOn && (
+                <>
+                  ; ended on <Text of={one.endedOn} limit={900} />, where it went beyond that
+                </>
+              )}
             </p>
             <p class="quiet">
               <LongText of={one.reason} />

@@ -1,4 +1,4 @@
-// Moments and durations in words; durations as kubectl drydock writes them.
+// Moments and durations in words, as kubectl drydock writes them. Moments are of UTC: messages name such ones, and so does everybody on the phone.
 
 /** 40s, 12m, 22h23m, 3d22h. */
 export function duration(seconds: number): string {
@@ -11,10 +11,10 @@ export function duration(seconds: number): string {
   return `${Math.floor(hours / 24)}d${hours % 24}h`;
 }
 
-/** A moment in the time zone of the browser: 14:05 on the day of `now`, else with the date. */
+/** A moment: 14:05 on the day of `now`, else with the date. */
 export function moment(at: number, now: number): string {
   const time = new Date(at * 1000);
-  const clock = `${two(time.getHours())}:${two(time.getMinutes())}`;
+  const clock = `${two(time.getUTCHours())}:${two(time.getUTCMinutes())}`;
   if (day(time) === day(new Date(now * 1000))) return clock;
   return `${day(time)} ${clock}`;
 }
@@ -36,7 +36,7 @@ export function iso(at: number | undefined): string {
 }
 
 function day(time: Date): string {
-  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${time.getUTCFullYear()}-${two(time.getUTCMonth() + 1)}-${two(time.getUTCDate())}`;
 }
 
 function two(value: number): string {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { ClusterRow } from '../store/columns';
 import { docsOf, docsOfEvents, setDocsBase } from './docs';
 import { sentence, spoken } from './sentence';
@@ -17,9 +17,14 @@ describe('times', () => {
     [-5, '0s'],
   ])('%i seconds are %s', (seconds, text) => expect(duration(seconds)).toBe(text));
   it('has the date of another day', () => {
-    const noon = new Date(2026, 10, 25, 12, 0).getTime() / 1000;
+    const noon = Date.UTC(2026, 10, 25, 12) / 1000;
     expect(moment(noon, noon)).toBe('12:00');
     expect(moment(noon + 86_400, noon)).toBe('2026-11-26 12:00');
+  });
+  it('has moments of UTC, wherever the browser is', () => {
+    vi.stubEnv('TZ', 'America/Los_Angeles');
+    expect(moment(Date.UTC(2026, 10, 25, 2, 5) / 1000, Date.UTC(2026, 10, 25, 12) / 1000)).toBe('02:05');
+    vi.unstubAllEnvs();
   });
   it('has moments for machines', () => {
     expect(iso(1_764_072_000)).toBe('2025-11-25T12:00:00Z');
@@ -43,7 +48,7 @@ it('counts', () => {
 });
 
 describe('the sentence', () => {
-  const NOW = new Date(2026, 10, 25, 12, 0).getTime() / 1000;
+  const NOW = Date.UTC(2026, 10, 25, 12) / 1000;
   const row = (change: Partial<ClusterRow>): ClusterRow => ({
     row: 0,
     name: 'dev1',

@@ -53,7 +53,7 @@ impl LookedAt<'_> {
         clusters.map(move |(name, status)| {
             let mut details = ClusterDetails::of(name, &status);
             if let Some(entry) = named.get(name.as_str()) {
-                details.take_refusal(entry);
+                details.take_what_only_the_hub_knows(entry);
             }
             (name, details)
         })

@@ -63,14 +63,14 @@ impl<'a> ClusterView<'a> {
         })
     }
 
-    /// When the newest attempt of this upgrade ended, however it did.
+    /// When the newest attempt of this upgrade ended, however it did, or was asked to be made once more.
     pub(super) fn last_end(&self) -> Option<Timestamp> {
-        let by_record = self
-            .own_outcomes()
-            .next()
-            .map(|recorded| recorded.entry.completed);
+        let newest = self.own_outcomes().next();
+        let by_record = newest.map(|recorded| recorded.entry.completed);
         let outcome = self.lead().and_then(|(_, work)| work.outcome.as_ref());
-        outcome.and_then(|outcome| outcome.at).max(by_record)
+        let ended = outcome.and_then(|outcome| outcome.at).max(by_record)?;
+        let asked = self.retry().asked_at().filter(|at| self.present.has_reached(*at));
+        Some(asked.map_or(ended, |asked| asked.max(ended)))
     }
 
     /// When the newest attempt of this upgrade was complete, for whatever goal. That a later one needed nothing changes nothing about it.

@@ -36,14 +36,44 @@ impl<'a> ClusterView<'a> {
             _ => action_progress(stage, work, deadline, &self.present),
         };
         match progress.clone() {
-            Progress::Going(state, reason) => self.going(state, reason, deadline, work.begun()),
+            Progress::Going(state, reason) => {
+                self.going(state, self.as_last_said(reason), deadline, work.begun())
+            }
             Progress::Enforce => self.enforces(deadline, work),
-            Progress::Failed(reason, message) => self.fails(kind, reason, &message),
+            Progress::Failed(reason, message) => {
+                let away = self.away().filter(|_| reason == stage.timed_out());
+                let message = away.map_or_else(|| message.clone(), |away| format!("{message}; {away}"));
+                self.fails(kind, reason, &message)
+            }
             Progress::Done | Progress::WasThere => match self.stage_after(stage, goal) {
                 Err(()) => self.waits_for_spec(stage.state()),
                 Ok(Some(next)) => self.continues(stage, next, lead, deadline),
                 Ok(None) => self.completes(stage, kind, goal, progress == Progress::WasThere),
             },
+        }
+    }
+
+    /// What is known of a cluster that nobody reaches is what it said before.
+    fn as_last_said(&self, reason: Reason) -> Reason {
+        let Some(away) = self.away() else { return reason };
+        let with = |said: Option<Arc<str>>| match said {
+            Some(said) => format!("{away}; before that: {said}").into(),
+            None => Arc::from(away),
+        };
+        match reason {
+            Reason::Progressing(said) => Reason::Blocked(with(said)),
+            Reason::Blocked(said) => Reason::Blocked(with(Some(said))),
+            Reason::WaitingForTarget(said) => Reason::WaitingForTarget(Some(with(said))),
+            reason => reason,
+        }
+    }
+
+    /// Why nothing is heard of a cluster, if so.
+    fn away(&self) -> Option<&'static str> {
+        match self.row.facts.as_deref() {
+            None => Some("its ManagedCluster is gone"),
+            Some(facts) if facts.deleting => Some("its ManagedCluster is being deleted"),
+            Some(facts) => (!facts.available).then_some("the cluster is not Available"),
         }
     }
 

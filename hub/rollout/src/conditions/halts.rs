@@ -23,7 +23,7 @@ pub(super) fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String)
         }
         Halt::CanarySoaking { until: Some(until), .. } => (
             reason::CANARY_SOAKING,
-            format!("the canaries are complete and must stay healthy until {until} before any other cluster starts"),
+            format!("the canaries are complete and must stay healthy until {until:.0} before any other cluster starts"),
         ),
         Halt::CanarySoaking { until: None, unhealthy } => {
             let names = some_names(unhealthy.iter().map(ToString::to_string), unhealthy.len());

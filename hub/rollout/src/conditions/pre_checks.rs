@@ -42,7 +42,7 @@ pub(super) fn pre_checks(report: &Report) -> Option<ConditionValue> {
             UNKNOWN,
             reason::AWAITING_PRE_CHECKS,
             format!(
-                "not asked yet, for something else keeps them from starting: {}",
+                "not asked now, for something else keeps them from starting: {}",
                 clusters(found.unasked)
             ),
         ),

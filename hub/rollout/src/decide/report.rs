@@ -136,8 +136,8 @@ impl AssessedFleet<'_> {
             status.reason = slots::held_by(self.rollout, self.totals, *timetable, filled.limit, now);
         }
         if status.state == ClusterState::NotStarted {
-            let begun = [report.rollout_since, self.rollout.previous.incomplete_since];
-            status.since = begun.into_iter().fold(status.since, Ord::max);
+            let incomplete_since = self.rollout.previous.incomplete_since.or(report.rollout_since);
+            status.since = status.since.max(incomplete_since);
         }
         Some(status)
     }
@@ -161,12 +161,17 @@ impl AssessedFleet<'_> {
     }
 
     pub(super) fn first_wait(&self, report: &Report, now: Timestamp) -> Option<(ClusterName, Reason)> {
-        let kept = self
-            .totals
-            .attention
-            .range((Urgency::Blocked, ClusterName::default())..)
-            .next();
-        if let Some((_, name)) = kept {
+        let kept = || {
+            let blocked = self
+                .totals
+                .attention
+                .range((Urgency::Blocked, ClusterName::default())..);
+            blocked.map(|(_, name)| name)
+        };
+        // The others wait for the canaries.
+        let is_canary = |name: &&ClusterName| self.status(name).is_some_and(|status| status.canary);
+        let canary = kept().find(is_canary).filter(|_| report.awaits_canaries);
+        if let Some(name) = canary.or_else(|| kept().next()) {
             return Some((name.clone(), self.status(name)?.reason.clone()));
         }
         let mut waiting = self.totals.startable.with(|_| true);

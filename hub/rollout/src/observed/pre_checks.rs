@@ -143,7 +143,7 @@ impl FindingAcceptance {
     pub fn why_ended(self) -> Option<&'static str> {
         match self {
             Self::None | Self::Accepted | Self::Unconfirmed => None,
-            Self::LevelRaised => Some("worse than was accepted, now or before"),
+            Self::LevelRaised => Some("beyond what was accepted, now or before"),
             Self::Expired => Some("accepted for a time that is over"),
         }
     }

@@ -108,6 +108,12 @@ impl RetryToken {
         is_new(&self.all, &before.all) || is_new(&self.cluster, &before.cluster)
     }
 
+    /// When it was asked for last, as far as it says: the plugin and the page write the moment.
+    pub fn asked_at(&self) -> Option<Timestamp> {
+        let tokens = self.all.iter().chain(&self.cluster);
+        tokens.filter_map(|token| token.parse().ok()).max()
+    }
+
     /// As it stands on works and records; empty if nothing was asked for.
     pub fn to_text(&self) -> String {
         let all = self.all.as_deref().unwrap_or_default();

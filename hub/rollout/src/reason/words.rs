@@ -21,7 +21,7 @@ impl Reason {
             Self::NotAccepted => "the hub has not accepted the cluster",
             Self::NotJoined => "the cluster has not joined the hub",
             Self::BeingDeleted => "the ManagedCluster is being deleted",
-            Self::NotAvailable => "the cluster is not Available; it starts when it is",
+            Self::NotAvailable => "the cluster is not Available; nothing starts there before it is",
             Self::NoLongerMatches => {
                 "the cluster's labels or sets do not match the selection any more; waiting until OCM updates the PlacementDecision"
             }
@@ -131,7 +131,16 @@ impl fmt::Display for Reason {
             Self::WaitingForSlot { in_flight, limit } => {
                 write!(f, "waiting for a slot: {in_flight} of {limit} are taken")
             }
-            Self::Halted(reason) => write!(f, "no cluster starts ({reason}): see the conditions"),
+            Self::Halted {
+                reason,
+                until: Some(until),
+            } => write!(
+                f,
+                "no cluster starts ({reason}) before {until:.0}: see the conditions"
+            ),
+            Self::Halted { reason, until: None } => {
+                write!(f, "no cluster starts ({reason}): see the conditions")
+            }
             Self::WaitingForWindow { .. }
             | Self::DoesNotFit { .. }
             | Self::NeverFits { .. }

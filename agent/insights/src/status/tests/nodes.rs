@@ -56,6 +56,43 @@ fn without_machine_configs_nodes_are_compared_with_the_configurations_of_their_p
     assert_eq!(phase(&moving("Working", &[])), NodePhase::Updating);
 }
 
+/// The operator comes to the release when the pool of the control plane has: until then nobody but the pools says what their configurations are of.
+#[test]
+fn without_machine_configs_a_pool_says_itself_that_its_configuration_is_new() {
+    let began = minutes_ago(30);
+    let status = |before: &str, updated: &str, since: &str| {
+        json!({
+            "configuration": {"name": before},
+            "conditions": [{"type": "Updated", "status": updated, "lastTransitionTime": since}],
+        })
+    };
+    let before_it_is_rendered = status("config-new", "True", &minutes_ago(9_000));
+    for (of_pool, phases) in [
+        (
+            status("config-old", "False", &minutes_ago(20)),
+            [NodePhase::Updated, NodePhase::Pending, NodePhase::Updating],
+        ),
+        (
+            status("config-new", "True", &minutes_ago(1)),
+            [NodePhase::Updated, NodePhase::Pending, NodePhase::Updating],
+        ),
+        (before_it_is_rendered, [NodePhase::Pending; 3]),
+    ] {
+        let mut version = version();
+        version["status"]["history"][0]["startedTime"] = json!(began);
+        let mut worker = pool("worker");
+        worker["status"] = of_pool.clone();
+        let nodes = [NEW.to_vec(), OLD.to_vec(), moving("Working", &[])];
+        let found = nodes.map(|annotations| {
+            let node = node("node-one", "worker", &annotations);
+            let objects = vec![version.clone(), operator("machine-config"), worker.clone(), node];
+            let update = report(objects).unwrap().update.unwrap();
+            node_of(&update).phase
+        });
+        assert_eq!(found, phases, "{of_pool}");
+    }
+}
+
 #[test]
 fn a_working_daemon_updates_its_node() {
     let found = worker(&moving("Working", &[]));

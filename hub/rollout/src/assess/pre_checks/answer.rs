@@ -122,9 +122,12 @@ impl ClusterView<'_> {
 
     /// A finding of the hub's own.
     fn by_hub(&self, found: &Finding, risks: &[&RiskAcceptance]) -> Finding {
+        let acceptance = self.acceptance(found, risks);
         Finding {
-            acceptance: self.acceptance(found, risks),
-            accepted_by: self.accepted_by(found, risks),
+            acceptance,
+            accepted_by: self
+                .accepted_by(found, risks)
+                .or_else(|| ended_by(found, acceptance, risks)),
             ..found.clone()
         }
     }
@@ -136,13 +139,17 @@ impl ClusterView<'_> {
         let is_own = !matches!(work.answer, KnownAnswer::OfAnother(_));
         let knows = || is_own && asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
         let is_new = accepted_by.is_some() && !found.acceptance.is_accepted() && !knows();
+        let acceptance = if is_new {
+            FindingAcceptance::Unconfirmed
+        } else {
+            found.acceptance
+        };
+        let counts = is_new || found.acceptance.is_accepted();
         Finding {
-            acceptance: if is_new {
-                FindingAcceptance::Unconfirmed
-            } else {
-                found.acceptance
-            },
-            accepted_by: accepted_by.filter(|_| is_new || found.acceptance.is_accepted()),
+            acceptance,
+            accepted_by: accepted_by
+                .filter(|_| counts)
+                .or_else(|| ended_by(found, acceptance, risks)),
             ..found.clone()
         }
     }
@@ -152,12 +159,7 @@ impl ClusterView<'_> {
         let covers = |risk: &&&RiskAcceptance| {
             risk.is_about_finding(finding) && risk.covers(finding) && self.counts(risk)
         };
-        let risk = risks.iter().find(covers)?;
-        Some(AcceptedBy {
-            user: Arc::clone(&risk.accepted_by),
-            reason: Arc::clone(&risk.reason),
-            until: risk.until,
-        })
+        risks.iter().find(covers).map(|risk| who(risk))
     }
 
     /// Whether the release would be requested by its version alone, were it now: the agent adds the image, where it takes part.
@@ -184,5 +186,22 @@ impl ClusterView<'_> {
         } else {
             FindingAcceptance::None
         }
+    }
+}
+
+/// Whose acceptance of a finding has ended, if one has: that is whom to ask.
+fn ended_by(finding: &Finding, comes_to: FindingAcceptance, risks: &[&RiskAcceptance]) -> Option<AcceptedBy> {
+    comes_to.why_ended()?;
+    let mut about = risks.iter().rev();
+    about
+        .find(|risk| risk.is_about_finding(finding))
+        .map(|risk| who(risk))
+}
+
+fn who(risk: &RiskAcceptance) -> AcceptedBy {
+    AcceptedBy {
+        user: Arc::clone(&risk.accepted_by),
+        reason: Arc::clone(&risk.reason),
+        until: risk.until,
     }
 }

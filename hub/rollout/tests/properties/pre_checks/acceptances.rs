@@ -46,7 +46,7 @@ fn what_has_ended_on_a_cluster_holds_it_alone() {
     let Some(Reason::RisksNotAccepted { findings, .. }) = reason(&mut world, 0) else {
         panic!("the first is not held by what it has found");
     };
-    assert!(findings.contains("worse than was accepted"), "{findings}");
+    assert!(findings.contains("beyond what was accepted"), "{findings}");
     // Accepted until a moment, it is another acceptance.
     world.accept_for(600);
     world.settle();
@@ -71,7 +71,7 @@ fn an_acceptance_that_counts_no_more_is_why_the_condition_is_false() {
         world.happen(&Event::Minutes(6));
     };
     for (accept, words) in [
-        (worse, "worse than was accepted, now or before"),
+        (worse, "beyond what was accepted, now or before"),
         (over, "accepted for a time that is over"),
     ] {
         let mut world = world(PreChecksMode::Require);
