@@ -172,6 +172,8 @@ pub(crate) fn refusal_cause(reason: &str) -> Option<RefusalCause> {
 
 #[cfg(test)]
 mod tests {
+    use drydock_rollout::Reason;
+
     use super::*;
 
     #[test]
@@ -246,5 +248,81 @@ mod tests {
             last = percent;
         }
         assert_eq!(last, 80);
+    }
+
+    fn status(state: ClusterState, reason: Reason) -> ClusterStatus {
+        ClusterStatus {
+            state,
+            reason,
+            canary: false,
+            selected: true,
+            version: Some("4.14.12".to_owned()),
+            since: None,
+            started: None,
+            finished: None,
+            deadline: Deadline::Never("it is over"),
+            initialized: false,
+            applied: false,
+            drifted: false,
+        }
+    }
+
+    /// Nothing else in the row of a complete cluster says so.
+    #[test]
+    fn a_cluster_that_has_drifted_says_so() {
+        let name = ClusterName::from("dev1");
+        let mut status = status(
+            ClusterState::Complete,
+            Reason::Upgraded("upgraded to 4.14.10".into()),
+        );
+        assert_eq!(ClusterDetails::of(&name, &status).message, "upgraded to 4.14.10");
+        status.drifted = true;
+        assert_eq!(
+            ClusterDetails::of(&name, &status).message,
+            "upgraded to 4.14.10; it has drifted: it runs 4.14.12, which this upgrade did not ask for"
+        );
+        status.reason = Reason::Upgraded("runs 4.14.12, which is newer than 4.14.10".into());
+        assert!(
+            !ClusterDetails::of(&name, &status).message.contains("drifted"),
+            "it was so at once"
+        );
+    }
+
+    /// Who reads the objects alone takes such a cluster for one that is about to answer.
+    #[test]
+    fn what_only_the_hub_knows_is_taken_from_the_status() {
+        let name = ClusterName::from("dev1");
+        let entry = |state: &str, reason: &str| mcu::ClusterStatusEntry {
+            name: "dev1".to_owned(),
+            state: state.to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some("the hub says".to_owned()),
+            ..mcu::ClusterStatusEntry::default()
+        };
+        let awaits = || status(ClusterState::NotStarted, Reason::AwaitingPreChecks);
+        for (seen, said, is_taken) in [
+            (awaits(), entry("NotStarted", "RisksNotAccepted"), true),
+            (awaits(), entry("NotStarted", "PreChecksUnanswered"), true),
+            (awaits(), entry("NotStarted", "NotAvailable"), false),
+            (
+                status(ClusterState::NotStarted, Reason::Starting),
+                entry("NotStarted", "RisksNotAccepted"),
+                false,
+            ),
+            (
+                status(ClusterState::NotStarted, Reason::Starting),
+                entry("PreAction", "WriteRefused"),
+                true,
+            ),
+            (
+                status(ClusterState::Complete, Reason::Starting),
+                entry("PreAction", "WriteRefused"),
+                false,
+            ),
+        ] {
+            let mut details = ClusterDetails::of(&name, &seen);
+            details.take_what_only_the_hub_knows(&said);
+            assert_eq!(details.message == "the hub says", is_taken, "{seen:?} {said:?}");
+        }
     }
 }

@@ -260,3 +260,30 @@ async fn a_cluster_that_waits_says_since_when() {
     assert_eq!(of_eks(&begun), of_eks(&waits), "it has waited all the time");
     light.shut_down().await;
 }
+
+/// What it has said before is not what is so now.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_in_flight_that_is_not_available_says_so() {
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    let in_flight = |status: &ManagedClustersUpgradeStatus| {
+        let mut entries = status.clusters.iter().flatten();
+        entries.any(|entry| entry.state == "PartialUpgrade")
+    };
+    light.until("spring", WEEK, in_flight).await.unwrap();
+    let said = async || light.entry("spring", "c01").await.unwrap().2;
+    let before = said().await;
+    let before = before.strip_prefix("upgrading").unwrap();
+    light.available("c01", false).await.unwrap();
+    minutes(1).await;
+    let away = said().await;
+    assert!(
+        away.starts_with("upgrading: the cluster is not Available"),
+        "{away} after {before}"
+    );
+    light.available("c01", true).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    light.shut_down().await;
+}

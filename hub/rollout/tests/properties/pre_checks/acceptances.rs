@@ -85,6 +85,9 @@ fn an_acceptance_that_counts_no_more_is_why_the_condition_is_false() {
             held.to_string(),
             format!("1 finding is not accepted: Error: the pool is paused ({words})")
         );
+        let answer = world.pre_checks(0).unwrap().answer.unwrap();
+        let mut by = answer.findings.iter().map(|found| found.accepted_by.is_some());
+        assert!(by.any(|is_known| is_known), "that is whom to ask");
         let report = world.plan().report;
         assert_eq!(report.pre_checks.blocked_again, 1);
         let conditions = drydock_rollout::upgrade_conditions(&report);
