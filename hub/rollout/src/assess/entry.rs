@@ -275,7 +275,7 @@ impl RecordedEnd {
         let (reason, message) = if has_asked {
             ("Abandoned", message.into())
         } else {
-            let message = format!("{message}, and had not been asked for the target yet");
+            let message = format!("{message}; the cluster had not been asked for the target yet");
             (ABANDONED_BEFORE_UPGRADE, message.into())
         };
         Self {
