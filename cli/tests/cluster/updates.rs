@@ -96,6 +96,22 @@ fn dumps_of_real_clusters_are_checked() {
     }
 }
 
+/// As it is said of a cluster that is there: nobody starts it any more.
+#[test]
+fn of_an_update_that_has_begun_nothing_is_found_in_files() {
+    let Some(folder) = fixtures("openshift") else {
+        return;
+    };
+    let case = folder.join("4.16.27-degraded-monitoring");
+    let refused = run("pre-checks", &case, &["--version", "4.16.27"]);
+    assert!(!refused.status.success());
+    let said = text(&refused.stderr);
+    assert!(
+        said.contains("the update to 4.16.27 has begun, or the cluster is beyond it"),
+        "{said}"
+    );
+}
+
 /// The first of the conditional updates of a cluster.
 async fn conditional(client: &Client) -> String {
     let version = Api::<ClusterVersion>::all(client.clone())

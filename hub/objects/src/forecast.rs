@@ -11,6 +11,8 @@ use crate::status::wire_time;
 
 /// A forecast that is made later than this after the beginning of a rollout is not the one of its start.
 const START: SignedDuration = SignedDuration::from_mins(10);
+/// By how much a rollout must be later than that one said: what OCM itself takes is not simulated.
+const LATE: SignedDuration = SignedDuration::from_mins(2);
 /// The longest description of what it is based on, in bytes.
 const BASIS: usize = 256;
 
@@ -69,7 +71,7 @@ pub fn forecast_status(
             .filter(|_| percent > 0)
             .map(|(cause, _)| cause.reason().to_owned()),
         late: match (latest, ends) {
-            (Some(latest), Some(band)) => Some(band.p50 > latest).filter(|late| *late),
+            (Some(latest), Some(band)) => Some(band.p50.duration_since(latest) > LATE).filter(|late| *late),
             // One that has stopped stays as late as it was.
             (Some(_), None) => before.and_then(|before| before.late),
             (None, _) => None,

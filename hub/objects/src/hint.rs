@@ -26,7 +26,7 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
         }
         Some(FailureReason::InvalidTarget) => {
             "check that the cluster's channel offers the release (oc adm upgrade), or correct spec.clusterVersion; a release that is not \
-             recommended needs its image, or the agent"
+             recommended needs its image, or the agent; where preChecks.mode is Require, clear what was refused (oc adm upgrade --clear)"
         }
         Some(FailureReason::AgentFailed) => {
             "read the conditions of the UpgradeConfig on the cluster, fix what they name"

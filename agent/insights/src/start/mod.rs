@@ -77,8 +77,11 @@ pub enum Refusal {
     },
 }
 
+/// What was requested is refused.
+const INVALID: &str = "Invalid";
+
 /// The conditions that speak against any update, in the order in which `oc` looks at them.
-const WARNINGS: [&str; 3] = ["Invalid", "Failing", "Progressing"];
+const WARNINGS: [&str; 3] = [INVALID, "Failing", "Progressing"];
 
 /// Decides whether an update is requested. `locked_by` is who has the lock of the cluster, in words, if somebody has who still needs it.
 ///
@@ -97,7 +100,11 @@ pub fn decide(
         let is_reached = newest.is_some_and(|newest| {
             newest.is_completed() && newest.version.as_deref() == Some(target.to_string().as_str())
         });
-        return Ok(Decision::Nothing { is_reached });
+        // A request that is refused may lack the image.
+        let is_refused = !is_reached && find(&status.conditions, INVALID).is_some_and(AnyCondition::is_true);
+        if !is_refused {
+            return Ok(Decision::Nothing { is_reached });
+        }
     }
     if let Some(holder) = locked_by {
         return Err(Refusal::Locked(holder.to_owned()));

@@ -133,6 +133,15 @@ fn what_is_so_already_is_not_requested() {
     assert_eq!(outcome(&json!({}), "4.14.3", NOTHING), "reached");
     let requested = json!({"/spec/desiredUpdate": {"version": "4.14.4"}});
     assert_eq!(outcome(&requested, "4.14.4", NOTHING), "requested");
+    let refused = json!({
+        "/spec/desiredUpdate": {"version": "4.14.4"}, "/status/conditions": [condition("Invalid", "True")],
+    });
+    assert!(outcome(&refused, "4.14.4", NOTHING).starts_with("ClusterVersion has Invalid=True"));
+    assert_eq!(
+        outcome(&refused, "4.14.4", WITH_WARNINGS),
+        "image:4",
+        "with its image"
+    );
     let is_back = outcome(&requested, "4.14.3", EXPLICIT);
     assert_eq!(is_back, "image:3", "another version is asked for");
     let locked = json!({"/metadata/annotations": {UPGRADE_LOCK_ANNOTATION: "team/job"}});

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use drydock_api::insights::{GROUP, VERSION};
+use drydock_insights::built_in::BuiltInFacts;
 use drydock_insights::pre_checks::{self, PreChecks};
 use jiff::Timestamp;
 use kube::Client;
@@ -77,15 +78,19 @@ pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Re
         "nothing can be accepted: findings would be computed {of} (UpdatePlans are those of drydock-agent, with its insights)"
     );
     let facts = live::built_in_facts(server, &target).await?;
-    let is_taken_up = facts.cluster.as_ref().is_ok_and(|cluster| {
-        let history = cluster.status.iter().flat_map(|status| &status.history);
-        let newest = history.map(|entry| entry.version.as_deref()).next();
-        newest == Some(Some(target.as_str()))
-    });
-    ensure!(!is_taken_up, "{}", plan::has_begun(&target));
+    ensure!(!is_taken_up(&facts, &target), "{}", plan::has_begun(&target));
     let checks = pre_checks::of_objects(&facts, &target, now());
     print::note(&computed(of));
     Ok(checks)
+}
+
+/// Whether a cluster runs a release, or is on its way to it.
+pub fn is_taken_up(facts: &BuiltInFacts, target: &str) -> bool {
+    facts.cluster.as_ref().is_ok_and(|cluster| {
+        let history = cluster.status.iter().flat_map(|status| &status.history);
+        let newest = history.map(|entry| entry.version.as_deref()).next();
+        newest == Some(Some(target))
+    })
 }
 
 /// Has the cluster the kinds of update insights? Everybody may ask that.

@@ -73,8 +73,13 @@ fn of_files(arguments: &PreChecksArguments, folder: &Path) -> anyhow::Result<Pre
         Some(now) => now,
         None => files::moment(&facts)?,
     };
-    let target = target(arguments, &facts.version)?;
-    let checks = pre_checks::of_objects(&built_in, &target.to_string(), whole_seconds(now));
+    let target = target(arguments, &facts.version)?.to_string();
+    ensure!(
+        !live::is_taken_up(&built_in, &target),
+        "{}",
+        plan::has_begun(&target)
+    );
+    let checks = pre_checks::of_objects(&built_in, &target, whole_seconds(now));
     print::note(&computed("of objects in files"));
     Ok(checks)
 }

@@ -63,7 +63,11 @@ impl OneFinding {
         } else {
             ""
         };
-        format!("by {user}: {reason}{}{unconfirmed}", until.unwrap_or_default())
+        let ended = self.why_ended.map(|why| format!("{why}; ")).unwrap_or_default();
+        format!(
+            "{ended}by {user}: {reason}{}{unconfirmed}",
+            until.unwrap_or_default()
+        )
     }
 
     fn write(&self, text: &mut String) {

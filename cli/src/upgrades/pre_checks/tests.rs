@@ -1,7 +1,7 @@
 //! What `pre-checks` shows, of answers that are made up.
 
 use super::*;
-use drydock_rollout::{AnswerSource, Finding, FindingAcceptance, FindingLevel, PreCheckAnswer};
+use drydock_rollout::{AcceptedBy, AnswerSource, Finding, FindingAcceptance, FindingLevel, PreCheckAnswer};
 
 fn finding(uuid: &str, level: FindingLevel, summary: &str, acceptance: FindingAcceptance) -> Finding {
     Finding {
@@ -301,6 +301,17 @@ fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
     );
     let json = serde_json::to_value(&view).unwrap();
     assert_eq!(json["findings"][0]["acceptance"], "Expired");
+    let mut known = finding("e", FindingLevel::Warning, "budget a", FindingAcceptance::Expired);
+    known.accepted_by = Some(AcceptedBy {
+        user: "ann".into(),
+        reason: "known".into(),
+        until: None,
+    });
+    let text = ClusterView::of(&"c1".into(), &answered(vec![known], 1), None).text();
+    assert!(
+        text.contains("  Acceptance:     accepted for a time that is over; by ann: known\n"),
+        "{text}"
+    );
 }
 
 #[test]
