@@ -9,7 +9,7 @@ use kube::ResourceExt;
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// Nothing is to be retried.
-    #[error("no cluster of {0} is Failed now: there is nothing to retry")]
+    #[error("no cluster of {0} has failed, or those that had start over already: there is nothing to retry")]
     NothingFailed(String),
     /// This cluster is not to be retried.
     #[error("cluster {cluster} has not failed; these have: {}", failed.join(", "))]
