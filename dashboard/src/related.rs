@@ -1,15 +1,18 @@
 //! What else the hub has about an upgrade: who has accepted what, and when no further cluster started.
 
+use std::collections::BTreeSet;
+
 use drydock_api::conditions;
-use drydock_api::mcu::{
-    AcceptedRisk, EndedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance, condition, reason,
-};
-use drydock_rollout::{FindingLevel, Halt, UpgradeKey, bounded};
+use drydock_api::mcu::{ManagedClustersUpgrade, UpgradeRiskAcceptance, condition, reason};
+use drydock_api::selector::LabelMatch;
+use drydock_objects::acceptance;
+use drydock_rollout::{ClusterName, EndedOn, Halt, RiskAcceptance, UpgradeKey, bounded};
 use drydock_runtime::pages::each_page;
 use jiff::Timestamp;
 use kube::Api;
 use kube::api::ListParams;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::access::{Right, Viewer};
 use crate::error::ApiError;
@@ -30,7 +33,7 @@ const LONGEST_SELECTOR: usize = 256;
 pub(crate) struct AcceptanceView {
     finding: String,
     /// Up to which level.
-    level: String,
+    level: &'static str,
     /// On which clusters, in words.
     on: String,
     /// On which of them it has ended, because the finding went beyond it; empty if on none.
@@ -76,10 +79,11 @@ pub(crate) async fn acceptances(
             .filter(|object| *object.spec.upgrade == *key.name);
         for object in own {
             let counts = target.as_ref() == Some(&object.spec.target);
-            let of = object.spec.target;
-            let ended = object.status.map(|status| status.ended).unwrap_or_default();
-            let risks = object.spec.accepted_risks.into_iter();
-            found.extend(risks.map(|risk| acceptance(risk, of.clone(), counts, &ended)));
+            // An entry that cannot be read accepts nothing.
+            found.extend(object.spec.accepted_risks.iter().filter_map(|entry| {
+                let risk = acceptance::read(&object, entry)?;
+                Some(AcceptanceView::of(&risk, entry.cluster_selector.as_ref(), counts))
+            }));
         }
     };
     let read = each_page(&api, ListParams::default(), AT_A_TIME, seen).await;
@@ -87,51 +91,42 @@ pub(crate) async fn acceptances(
     Ok(found)
 }
 
-fn acceptance(risk: AcceptedRisk, target: String, counts: bool, ended: &[EndedRisk]) -> AcceptanceView {
-    let on = reach(&risk);
-    let named = risk.informer.zip(risk.uid);
-    let named = named.map(|(informer, uid)| format!("{informer}/{uid}"));
-    let finding = risk.finding.or(named).unwrap_or_default();
-    let of_finding = ended.iter().filter(|ended| ended.finding == finding);
-    let ended_on: Vec<String> = of_finding
-        .map(|ended| some_clusters(ended.clusters.as_deref()))
-        .collect();
-    AcceptanceView {
-        finding,
-        level: risk
-            .level
-            .unwrap_or_else(|| FindingLevel::default().as_str().to_owned()),
-        on,
-        ended_on: ended_on.join(", "),
-        reason: risk.reason,
-        accepted_by: risk.accepted_by,
-        target,
-        counts,
-        until: risk.until.map(|until| until.0.as_second()),
-    }
-}
-
-/// On which clusters a risk is accepted.
-fn reach(risk: &AcceptedRisk) -> String {
-    let named = some_clusters(risk.clusters.as_deref());
-    match &risk.cluster_selector {
-        None => named,
-        Some(selector) => {
-            let labels = serde_json::to_string(selector).unwrap_or_default();
-            format!("{named} with labels {}", bounded(&labels, LONGEST_SELECTOR))
+impl AcceptanceView {
+    fn of(risk: &RiskAcceptance, labels: Option<&LabelMatch>, counts: bool) -> Self {
+        let named = risk.clusters.as_ref().map_or_else(everywhere, some_clusters);
+        let labels = labels.map(|labels| json!(labels).to_string());
+        let labels = labels.map(|labels| format!(" with labels {}", bounded(&labels, LONGEST_SELECTOR)));
+        Self {
+            finding: risk.finding.to_string(),
+            level: risk.level.as_str(),
+            on: named + &labels.unwrap_or_default(),
+            ended_on: match &risk.ended {
+                EndedOn::Clusters(names) => some_clusters(names),
+                EndedOn::Everywhere => everywhere(),
+            },
+            reason: risk.reason.to_string(),
+            accepted_by: risk.accepted_by.to_string(),
+            target: risk.target.to_string(),
+            counts,
+            until: risk.until.map(Timestamp::as_second),
         }
     }
 }
 
-fn some_clusters(names: Option<&[String]>) -> String {
-    let Some(names) = names else {
-        return "all clusters".to_owned();
-    };
-    let first = names.iter().take(NAMED_CLUSTERS).map(String::as_str);
-    let first = first.collect::<Vec<_>>().join(", ");
+fn everywhere() -> String {
+    "all clusters".to_owned()
+}
+
+/// The first of some clusters; empty if there are none.
+fn some_clusters(names: &BTreeSet<ClusterName>) -> String {
+    let first: Vec<&str> = names
+        .iter()
+        .take(NAMED_CLUSTERS)
+        .map(ClusterName::as_str)
+        .collect();
     match names.len().saturating_sub(NAMED_CLUSTERS) {
-        0 => first,
-        more => format!("{first} and {more} more"),
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 

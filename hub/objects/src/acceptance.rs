@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use drydock_api::mcu::{
-    AcceptedRisk, EndedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec, UpgradeRiskAcceptanceStatus,
-};
+use drydock_api::mcu::{AcceptedRisk, EndedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceStatus};
 use drydock_rollout::{
     AcceptedFinding, ClusterName, EndedOn, FindingLevel, RiskAcceptance, UpgradeKey, bounded,
 };
@@ -47,10 +45,7 @@ pub fn status_of(risks: &[RiskAcceptance], ended: &[EndedOn]) -> UpgradeRiskAcce
     let all = risks.iter().zip(ended).filter(|(_, ended)| !ended.is_nowhere());
     let ended = all.map(|(risk, ended)| EndedRisk {
         id: risk.id.to_string(),
-        finding: match &risk.finding {
-            AcceptedFinding::Uuid(uuid) => uuid.to_string(),
-            AcceptedFinding::Named { informer, uid } => format!("{informer}/{uid}"),
-        },
+        finding: risk.finding.to_string(),
         clusters: match ended {
             EndedOn::Clusters(names) => Some(names.iter().map(ToString::to_string).collect()),
             EndedOn::Everywhere => None,
@@ -63,29 +58,26 @@ pub fn status_of(risks: &[RiskAcceptance], ended: &[EndedOn]) -> UpgradeRiskAcce
 
 /// Reads an object. One that is being deleted accepts nothing more.
 pub fn digest(object: &UpgradeRiskAcceptance) -> AcceptanceDigest {
-    let UpgradeRiskAcceptanceSpec {
-        upgrade,
-        target,
-        accepted_risks,
-    } = &object.spec;
     let is_there = object.metadata.deletion_timestamp.is_none();
-    let risks = accepted_risks.iter().filter(|_| is_there);
-    let created = object
-        .metadata
-        .creation_timestamp
-        .as_ref()
-        .map(|created| created.0);
+    let risks = object.spec.accepted_risks.iter().filter(|_| is_there);
     AcceptanceDigest {
-        upgrade: UpgradeKey::new(object.namespace().unwrap_or_default(), upgrade.as_str()),
+        upgrade: UpgradeKey::new(
+            object.namespace().unwrap_or_default(),
+            object.spec.upgrade.as_str(),
+        ),
         version: object.resource_version(),
-        risks: risks
-            .filter_map(|risk| parse(target, created, risk))
-            .map(|risk| RiskAcceptance {
-                ended: ended_on(object.status.as_ref(), &risk.id),
-                ..risk
-            })
-            .collect(),
+        risks: risks.filter_map(|risk| read(object, risk)).collect(),
     }
+}
+
+/// Reads an entry of an object, with where it has ended; `None` if it cannot be read, and so accepts nothing.
+pub fn read(object: &UpgradeRiskAcceptance, risk: &AcceptedRisk) -> Option<RiskAcceptance> {
+    let created = object.metadata.creation_timestamp.as_ref();
+    let risk = parse(&object.spec.target, created.map(|created| created.0), risk)?;
+    Some(RiskAcceptance {
+        ended: ended_on(object.status.as_ref(), &risk.id),
+        ..risk
+    })
 }
 
 /// Where the status says that the entry of this id has ended.

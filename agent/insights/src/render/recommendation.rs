@@ -49,17 +49,16 @@ pub fn recommendation(recommendation: &Recommendation, view: &RecommendationView
         Some(version) => {
             let (text, refusal) = of_release(recommendation, version, view);
             rendered.text.push_str(&text);
-            match refusal {
+            rendered.is_refused = refusal.is_some();
+            match (refusal, view.quiet) {
+                (None, _) => {}
+                (Some(Refusal::Issues(names)), true) => {
+                    rendered.text.push_str(&names);
+                    rendered.text.push('\n');
+                }
                 // Scripts take what is printed for names.
-                Some(Refusal::NotFound(why)) if view.quiet => {
-                    rendered.warnings.push_str(error(&why).trim_start());
-                    rendered.is_refused = true;
-                }
-                Some(refusal) => {
-                    rendered.text.push_str(&refusal.in_words());
-                    rendered.is_refused = true;
-                }
-                None => {}
+                (Some(refusal), true) => rendered.warnings.push_str(error(&refusal).trim_start()),
+                (Some(refusal), false) => rendered.text.push_str(&error(&refusal)),
             }
         }
         None => rendered
@@ -217,26 +216,14 @@ fn of_unreadable(unreadable: &Unreadable) -> String {
 }
 
 /// Why a release is refused.
+#[derive(Debug, thiserror::Error)]
 enum Refusal {
     /// It is not among the updates.
+    #[error("{0}")]
     NotFound(String),
-    /// For these issues, which are not accepted; by their names alone, where that was asked for.
-    Issues { names: String, by_name: bool },
-}
-
-impl Refusal {
-    fn in_words(&self) -> String {
-        match self {
-            Self::NotFound(why) => error(why),
-            Self::Issues { names, by_name: true } => format!("{names}\n"),
-            Self::Issues {
-                names,
-                by_name: false,
-            } => error(&format!(
-                "issues that apply to this cluster but which were not included in --accept: {names}"
-            )),
-        }
-    }
+    /// For these issues, by their names.
+    #[error("issues that apply to this cluster but which were not included in --accept: {0}")]
+    Issues(String),
 }
 
 /// What is said of one release, and why it is refused.
@@ -255,10 +242,7 @@ fn of_release(
         unaccepted,
     } = choice;
     let names = |names: BTreeSet<String>| line(&names.into_iter().collect::<Vec<_>>().join(","));
-    let refusal = (!unaccepted.is_empty()).then(|| Refusal::Issues {
-        names: names(unaccepted),
-        by_name: view.quiet,
-    });
+    let refusal = (!unaccepted.is_empty()).then(|| Refusal::Issues(names(unaccepted)));
     if view.quiet {
         return (String::new(), refusal);
     }
@@ -273,7 +257,7 @@ fn of_release(
     (text + &accepted.unwrap_or_default(), None)
 }
 
-fn error(why: &str) -> String {
+fn error(why: &Refusal) -> String {
     format!("\nerror: {why}\n")
 }
 

@@ -158,7 +158,19 @@ export interface UpgradeDetail extends Upgrade {
   preChecks?: string;
   findings: Finding[];
   /** `counts`: it is about the target that the upgrade has now. */
-  acceptances: { finding: string; level: string; /** On which clusters, in words. */ on: string; /** On which of them it has ended; empty if on none. */ endedOn: string; reason: string; acceptedBy: string; until?: number; target: string; counts: boolean }[];
+  acceptances: {
+    finding: string;
+    level: string;
+    /** On which clusters, in words. */
+    on: string;
+    /** On which of them it has ended, in words; empty if on none. */
+    endedOn: string;
+    reason: string;
+    acceptedBy: string;
+    until?: number;
+    target: string;
+    counts: boolean;
+  }[];
   halts: { from: number; to?: number; reason: string; message: string }[];
   events: { at: number; type: string; reason: string; message: string }[];
   /** How many seconds ago the Events were read: the server reads them once for all who look at about the same time. */

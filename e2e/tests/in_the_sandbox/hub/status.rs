@@ -3,7 +3,7 @@
 use drydock_api::conditions;
 use drydock_api::mcu::ManagedClustersUpgradeStatus;
 use drydock_api::names::HUB_MANAGER;
-use drydock_e2e::hub_fleet::{HubFleet, Joining, UPGRADE, WEEK, is_true, minutes, spec_of, with};
+use drydock_e2e::hub_fleet::{HubFleet, UPGRADE, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::MANIFEST_WORK;
 use ocm_sandbox::spokes::StubWorkAgentSettings;
@@ -231,33 +231,30 @@ async fn a_cluster_that_waits_says_since_when() {
     let light = HubFleet::start(2, StubWorkAgentSettings::default())
         .await
         .unwrap();
-    let eks = Joining {
-        product: Some("EKS"),
-        claims: false,
-        ..Joining::new("a-eks")
-    };
-    light.join(&eks).await.unwrap();
-    let paused = json!({"paused": true, "upgradeStrategy": {"maxConcurrency": 1}});
-    let spec = with(spec_of(&["a-eks", "c01", "c02"]), &paused);
-    light.upgrade("spring", spec).await.unwrap();
+    light.available("c02", false).await.unwrap();
+    let paused = json!({"paused": true});
+    light
+        .upgrade("spring", with(spec_of(&["c01", "c02"]), &paused))
+        .await
+        .unwrap();
     minutes(30).await;
-    let of_eks = |status: &ManagedClustersUpgradeStatus| {
+    let since = |status: &ManagedClustersUpgradeStatus| {
         let mut entries = status.clusters.iter().flatten();
-        entries.find(|entry| entry.name == "a-eks")?.since.clone()
+        entries.find(|entry| entry.name == "c02")?.since.clone()
     };
     let waits = light.status("spring").await.unwrap();
     let conditions = waits.conditions.as_deref().unwrap_or_default();
     let complete = conditions::find(conditions, "Complete").unwrap();
-    assert_eq!(of_eks(&waits), Some(complete.last_transition_time.clone()));
+    assert_eq!(since(&waits), Some(complete.last_transition_time.clone()));
     let resume = json!({"spec": {"paused": false}});
     light.edit("spring", resume).await.unwrap();
     let done = |status: &ManagedClustersUpgradeStatus| {
         let summary = status.clusters_summery.as_ref();
-        summary.is_some_and(|summary| summary.complete == 2)
+        summary.is_some_and(|summary| summary.complete == 1)
     };
     let begun = light.until("spring", WEEK, done).await.unwrap();
-    assert!(begun.start_time > of_eks(&waits));
-    assert_eq!(of_eks(&begun), of_eks(&waits), "it has waited all the time");
+    assert!(begun.start_time > since(&waits));
+    assert_eq!(since(&begun), since(&waits), "it has waited all the time");
     light.shut_down().await;
 }
 

@@ -168,9 +168,9 @@ impl AssessedFleet<'_> {
                 .range((Urgency::Blocked, ClusterName::default())..);
             blocked.map(|(_, name)| name)
         };
-        // The others wait for the canaries.
         let is_canary = |name: &&ClusterName| self.status(name).is_some_and(|status| status.canary);
-        let canary = kept().find(is_canary).filter(|_| report.awaits_canaries);
+        // The others wait for the canaries. Of a large fleet many may be kept: they are looked through only then.
+        let canary = report.awaits_canaries.then(|| kept().find(is_canary)).flatten();
         if let Some(name) = canary.or_else(|| kept().next()) {
             return Some((name.clone(), self.status(name)?.reason.clone()));
         }

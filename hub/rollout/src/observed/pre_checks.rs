@@ -327,6 +327,16 @@ pub enum AcceptedFinding {
     },
 }
 
+/// As people name it: the uuid, or informer and uid.
+impl fmt::Display for AcceptedFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uuid(uuid) => f.write_str(uuid),
+            Self::Named { informer, uid } => write!(f, "{informer}/{uid}"),
+        }
+    }
+}
+
 /// A risk that somebody has accepted, for some clusters of an upgrade and one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RiskAcceptance {
