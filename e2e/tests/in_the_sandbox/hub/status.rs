@@ -258,6 +258,28 @@ async fn a_cluster_that_waits_says_since_when() {
     light.shut_down().await;
 }
 
+/// Nothing that is done about the others starts anything.
+#[tokio::test(start_paused = true)]
+async fn the_canary_is_named_that_the_others_wait_for() {
+    let light = HubFleet::start(3, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    for away in ["c01", "c03"] {
+        light.available(away, false).await.unwrap();
+    }
+    let canary =
+        json!({"upgradeStrategy": {"canaryClusters": {"clusterSelector": {"matchLabels": {"name": "c03"}}}}});
+    let spec = with(spec_of(&["c01", "c02", "c03"]), &canary);
+    light.upgrade("spring", spec).await.unwrap();
+    minutes(5).await;
+    let status = light.status("spring").await.unwrap();
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    let in_progress = conditions::find(conditions, "InProgress").unwrap();
+    let message = in_progress.message.as_str();
+    assert!(message.contains("c03: the cluster is not Available"), "{message}");
+    light.shut_down().await;
+}
+
 /// What it has said before is not what is so now.
 #[tokio::test(start_paused = true)]
 async fn a_cluster_in_flight_that_is_not_available_says_so() {

@@ -135,4 +135,16 @@ fn quietly_only_the_names_are_printed_of_what_is_not_accepted() {
     assert_eq!(quiet(&["Failing"]).text, "ConditionalUpdateRisk\n");
     let accepted = quiet(&["Failing", "ConditionalUpdateRisk"]);
     assert_eq!((accepted.text.as_str(), accepted.is_refused), ("", false));
+    // A script would take what is printed for a name.
+    let absent = RecommendationView {
+        quiet: true,
+        ..one("4.16.99", &[])
+    };
+    let refused = show(&version, &absent);
+    assert_eq!((refused.text.as_str(), refused.is_refused), ("", true));
+    assert!(
+        refused.warnings.starts_with("error: no update to 4.16.99"),
+        "{}",
+        refused.warnings
+    );
 }
