@@ -85,6 +85,20 @@ pub fn is_request_of(requested: &str, version: &str, image: Option<&str>) -> boo
     requested == version || image.is_some_and(|image| image_digest(image) == requested)
 }
 
+/// Whether all that a ClusterVersion refuses, by the message of its condition `Invalid`, is `spec.desiredUpdate`: a request of another release takes
+/// its place, and is looked at anew. What is cut off within a path is not taken for one.
+pub fn refuses_the_request_alone(message: &str) -> bool {
+    let Some((_, refused)) = message.split_once("is invalid:") else {
+        return false;
+    };
+    let mut refused = refused
+        .lines()
+        .map(|line| line.trim().trim_start_matches("* "))
+        .filter(|line| !line.is_empty())
+        .peekable();
+    refused.peek().is_some() && refused.all(|line| line.starts_with("spec.desiredUpdate"))
+}
+
 fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }

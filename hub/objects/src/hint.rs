@@ -26,7 +26,7 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
         }
         Some(FailureReason::InvalidTarget) => {
             "check that the cluster's channel offers the release (oc adm upgrade), or correct spec.clusterVersion; a release that is not \
-             recommended needs its image, or the agent; where preChecks.mode is Require, clear what was refused (oc adm upgrade --clear)"
+             recommended needs its image, or the agent; where preChecks.mode is Require, another target, or its image, takes the place of what was refused"
         }
         Some(FailureReason::AgentFailed) => {
             "read the conditions of the UpgradeConfig on the cluster, fix what they name"
@@ -88,7 +88,7 @@ const WHILE_WAITING: [(&str, &str); 24] = [
     ("NotOpenShift", "leave the cluster out of the selection"),
     (
         "NotAccepted",
-        "accept the cluster: clusteradm accept --clusters {cluster}",
+        "accept the cluster: clusteradm accept --clusters {cluster}; if spec.hubAcceptsClient is true already, see whether OCM's registration controller runs on the hub",
     ),
     ("NotJoined", "look at the klusterlet of the cluster"),
     ("NotAvailable", "look at the cluster and at its klusterlet"),
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn who_waits_for_a_person_says_so_and_nobody_else() {
         let said = |reason| while_waiting(reason, "spring -n upgrades", "dev1");
-        let accept = "accept the cluster: clusteradm accept --clusters dev1";
-        assert_eq!(said("NotAccepted").as_deref(), Some(accept));
+        let accept = "accept the cluster: clusteradm accept --clusters dev1; ";
+        assert!(said("NotAccepted").unwrap().starts_with(accept));
         let risks = said("RisksNotAccepted").unwrap();
         assert!(risks.ends_with("kubectl drydock pre-checks spring -n upgrades --cluster dev1"));
         for reason in [

@@ -5,7 +5,7 @@ mod pre_checks;
 
 use drydock_names::reasons as reason;
 
-use crate::{Report, SelectionProblem, bounded};
+use crate::{Report, SelectionProblem, shortened};
 use halts::halt_words;
 use pre_checks::pre_checks;
 
@@ -110,7 +110,7 @@ pub fn upgrade_conditions(report: &Report) -> Vec<UpgradeCondition> {
 }
 
 fn condition(type_: ConditionType, mut value: ConditionValue) -> UpgradeCondition {
-    value.message.truncate(bounded(&value.message, MESSAGE).len());
+    value.message = shortened(&value.message, MESSAGE).into_owned();
     UpgradeCondition {
         type_,
         status: value.status,
@@ -259,7 +259,7 @@ fn in_progress(report: &Report) -> ConditionValue {
 fn first_wait(report: &Report) -> String {
     let first = report.first_wait.as_ref();
     first
-        .map(|(name, reason)| format!(": {name}: {}", bounded(&reason.to_string(), CLUSTER_MESSAGE)))
+        .map(|(name, reason)| format!(": {name}: {}", shortened(&reason.to_string(), CLUSTER_MESSAGE)))
         .unwrap_or_default()
 }
 
@@ -332,7 +332,7 @@ fn failed(report: &Report) -> ConditionValue {
     let names = report
         .failed
         .iter()
-        .map(|(name, reason)| format!("{name} ({})", bounded(&reason.to_string(), CLUSTER_MESSAGE)));
+        .map(|(name, reason)| format!("{name} ({})", shortened(&reason.to_string(), CLUSTER_MESSAGE)));
     value(
         TRUE,
         reason::CLUSTER_FAILED,

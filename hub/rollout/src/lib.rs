@@ -34,6 +34,8 @@ mod totals;
 pub mod transition;
 mod window;
 
+use std::borrow::Cow;
+
 pub use assess::{ClusterPreChecks, rollout_since};
 pub use check::{Violation, check};
 pub use conditions::{
@@ -55,8 +57,8 @@ pub use observed::{
     PreCheckAnswer, PreCheckQuestion, PreCheckWork, PreCheckWrite, Previous, RecordPage, RecordPageHeader,
     RecordedEntry, RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, Requirements,
     Retries, RetryToken, Revision, RiskAcceptance, Rollout, Selected, Selection, SelectionProblem,
-    SelectionSource, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod,
-    VersionFeedback, Work, WorkAfter, WorkFeedback, Works, pre_checks_work_name,
+    SelectionSource, StageSeconds, Taint, Toleration, UPDATED_OTHERWISE, Uid, UpdateState, Upgrade,
+    UpgradeKey, UpgradeMethod, VersionFeedback, Work, WorkAfter, WorkFeedback, Works, pre_checks_work_name,
 };
 pub use pages::{PAGE_ENTRIES, expired_pages};
 pub use plan::{Action, Finish, NewWork, Plan, PreCheckAsk, RecordPageWrite, WorkContent};
@@ -80,6 +82,18 @@ pub use state::ClusterState;
 pub use transition::Transition;
 pub use window::{InvalidWindow, Opening, Window};
 
+/// A text of at most this many bytes: what is longer ends before a word, with `…`.
+pub(crate) fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
+        return Cow::Borrowed(text);
+    }
+    let begin = bounded(text, bytes.saturating_sub('…'.len_utf8()));
+    let words = begin
+        .rsplit_once(char::is_whitespace)
+        .map_or(begin, |(words, _)| words);
+    Cow::Owned(format!("{}…", words.trim_end_matches([' ', ',', ';', ':', '('])))
+}
+
 /// The beginning of a text that is at most this many bytes long, cut between characters.
 pub fn bounded(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
@@ -87,4 +101,24 @@ pub fn bounded(text: &str, bytes: usize) -> &str {
         end -= 1;
     }
     &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_long_ends_with_a_whole_word() {
+        for (bytes, expected) in [
+            (40, "c1: waits for the control plane (12 %)"),
+            (37, "c1: waits for the control plane…"),
+            (20, "c1: waits for…"),
+            (6, "c1…"),
+        ] {
+            let short = shortened("c1: waits for the control plane (12 %)", bytes);
+            assert_eq!(short, expected);
+            assert!(short.len() <= bytes, "{short}");
+        }
+        assert_eq!(shortened("ééééé", 8), "éé…");
+    }
 }

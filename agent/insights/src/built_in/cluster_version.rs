@@ -18,7 +18,7 @@ use super::{Question, is_minor_update};
 use crate::finding::Finding;
 use crate::identity;
 use conditions::{failing, invalid, not_accepted, not_retrieved, not_upgradeable, unavailable};
-use requests::{in_progress, no_next_release, other_request};
+use requests::{in_progress, no_next_release, other_request, replaces_a_refused_one};
 use updates::of_updates;
 pub use updates::risk_queries;
 
@@ -51,18 +51,22 @@ pub(super) fn findings(
                 let said = find(conditions, type_).map(said);
                 Some(draft?.because(cause::CONDITION, said))
             };
+            let of_request = if replaces_a_refused_one(cluster, conditions, target) {
+                [None, None]
+            } else {
+                let invalid = because(invalid(conditions), "Invalid", AnyCondition::reason);
+                [other_request(cluster, target), invalid]
+            };
             let of_target = [
                 because(failing(conditions), "Failing", AnyCondition::message),
                 in_progress(cluster, conditions),
-                other_request(cluster, target),
                 no_next_release(cluster, target.version),
                 because(not_accepted(conditions), "ReleaseAccepted", AnyCondition::reason),
                 not_retrieved(conditions),
-                because(invalid(conditions), "Invalid", AnyCondition::reason),
                 because(unavailable(conditions), "Available", AnyCondition::reason),
                 not_upgradeable(conditions).filter(|_| is_minor_update(cluster, target.version)),
             ];
-            let mut drafts: Vec<_> = of_target.into_iter().flatten().collect();
+            let mut drafts: Vec<_> = of_request.into_iter().chain(of_target).flatten().collect();
             drafts.extend(of_updates(cluster, target, evaluated));
             drafts
         }

@@ -192,7 +192,8 @@ fn config_name(config: Option<&PoolConfiguration>) -> &str {
 }
 
 /// Whether a pool's configuration is newer than the update, as far as the pool tells: its nodes have not all come to it yet, or have since. The
-/// operator comes to the release only when the pool of the control plane has.
+/// operator comes to the release only when the pool of the control plane has. A pool that was made since the update began has come to its first
+/// configuration, which may be of the release before.
 fn has_new_config(pool: &MachineConfigPool, started: Option<Timestamp>) -> bool {
     let Some(status) = &pool.status else {
         return false;
@@ -201,7 +202,13 @@ fn has_new_config(pool: &MachineConfigPool, started: Option<Timestamp>) -> bool 
     let is_under_way = !before.is_empty() && before != pool_config(pool);
     let updated = find(&status.conditions, POOL_UPDATED).filter(|updated| updated.is_true());
     let updated = updated.and_then(times::transition);
-    is_under_way || updated.is_some_and(|updated| started.is_some_and(|started| updated > started))
+    let is_older = |started| {
+        pool.creation_timestamp()
+            .is_none_or(|created| created.0 <= started)
+    };
+    is_under_way
+        || started
+            .is_some_and(|started| is_older(started) && updated.is_some_and(|updated| updated > started))
 }
 
 /// Whether a node has not got yet what it is to get: then it is not available for a while.

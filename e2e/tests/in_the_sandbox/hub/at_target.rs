@@ -1,9 +1,11 @@
 //! Clusters that run the target before anything is asked of them.
 
+use std::time::Duration;
+
 use drydock_e2e::hub_fleet::{HubFleet, Joining, RECORD, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, NAMESPACE};
-use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings};
+use ocm_sandbox::spokes::{Stage, StageOutcome, StagePlan, StubWorkAgentSettings};
 use serde_json::json;
 
 async fn claims(light: &HubFleet, name: &str, version: &str) {
@@ -251,5 +253,51 @@ async fn a_canary_that_runs_the_target_already_soaks_from_when_it_was_found() {
     minutes(15).await;
     assert!(light.asked().contains_key("c02"));
     assert_eq!(light.status("spring").await.unwrap().start_time, begun);
+    light.shut_down().await;
+}
+
+/// The attempt asks for nothing while the update goes on that the first had asked for: it takes no credit for it, and does not say that there was none.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_update_is_under_way_already_has_not_run_the_target_before() {
+    let light = fleet(&[("c01", "4.14.9")]).await;
+    light.spokes.with("c01", |cluster, _| {
+        cluster.plan_update(StagePlan {
+            takes: Duration::from_hours(4),
+            outcome: StageOutcome::Succeeds,
+        });
+    });
+    let soon = json!({"upgradeStrategy": {"clusterUpgradeTimeout": "2h"}});
+    light
+        .upgrade("spring", with(spec_of(&["c01"]), &soon))
+        .await
+        .unwrap();
+    light
+        .until("spring", WEEK, |status| is_true(status, "Failed"))
+        .await
+        .unwrap();
+    let longer = json!({
+        "metadata": {"annotations": {"drydock.dev/retry": "again"}},
+        "spec": {"upgradeStrategy": {"clusterUpgradeTimeout": "5h"}},
+    });
+    light.edit("spring", longer).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    minutes(10).await;
+    let text = str::to_owned;
+    let last = ("c01", "Complete", "UpdatedOtherwise", "4.14.9", "4.14.12");
+    let (cluster, outcome, reason, from, to) = last;
+    let expected = (
+        text(cluster),
+        text(outcome),
+        text(reason),
+        text(from),
+        text(to),
+        true,
+    );
+    assert_eq!(records(&light).await.last(), Some(&expected));
+    let (.., message) = light.condition("spring", "Complete").await.unwrap();
+    assert_eq!(message, "1 of 1 cluster upgraded to 4.14.12");
+    assert!(notes_of(&light, "ClusterCompleted").await.contains(&text(
+        "c01: came to 4.14.12 by an update that this attempt had not asked for"
+    )));
     light.shut_down().await;
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    ALREADY_AT_TARGET, ClusterName, FailureReason, RecordedEntry, RecordedOutcome, Stage, StageSeconds, Uid,
+    ALREADY_AT_TARGET, ClusterName, FailureReason, RecordedEntry, RecordedOutcome, Stage, StageSeconds,
+    UPDATED_OTHERWISE, Uid,
 };
 use jiff::Timestamp;
 use semver::Version;
@@ -73,7 +74,10 @@ impl PastUpgrade {
         let entry = &recorded.entry;
         entry.started?;
         let failure = match entry.outcome {
-            RecordedOutcome::Complete if *entry.reason == *ALREADY_AT_TARGET => return None,
+            // How long an update took before the attempt looked at it is not known.
+            RecordedOutcome::Complete if [ALREADY_AT_TARGET, UPDATED_OTHERWISE].contains(&&*entry.reason) => {
+                return None;
+            }
             RecordedOutcome::Complete => None,
             RecordedOutcome::Failed => {
                 let reason = FailureReason::parse(&entry.reason)?;

@@ -52,7 +52,7 @@ const FINDING_FIELDS: [&str; 8] = [
     "action",
     "acceptance",
 ];
-const VERSION_PATHS: [(&str, &str); 23] = [
+const VERSION_PATHS: [(&str, &str); 24] = [
     ("version", ".status.history[0].version"),
     ("state", ".status.history[0].state"),
     ("versionBefore", ".status.history[1].version"),
@@ -91,6 +91,10 @@ const VERSION_PATHS: [(&str, &str); 23] = [
     (
         "invalidReason",
         r#".status.conditions[?(@.type=="Invalid")].reason"#,
+    ),
+    (
+        "invalidMessage",
+        r#".status.conditions[?(@.type=="Invalid")].message"#,
     ),
     ("wanted", ".spec.desiredUpdate.version"),
     ("wantedImage", ".spec.desiredUpdate.image"),

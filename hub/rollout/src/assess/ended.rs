@@ -9,7 +9,7 @@ use semver::Version;
 use super::{Assessment, ClusterView, Ending, IS_FINAL, NextWrite, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome,
-    RetryToken, Work,
+    RetryToken, UPDATED_OTHERWISE, Work,
 };
 
 /// The time between two writes about a cluster that shows ever other versions after its end.
@@ -259,6 +259,7 @@ impl<'a> ClusterView<'a> {
                 reason: match known {
                     Some(known) => known.as_str(),
                     None if ended.found_at.is_some() => ALREADY_AT_TARGET,
+                    None if *ended.reason == *UPDATED_OTHERWISE => UPDATED_OTHERWISE,
                     None => "Upgraded",
                 },
                 message: Arc::clone(&ended.message),

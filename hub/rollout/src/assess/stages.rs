@@ -11,7 +11,7 @@ use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage,
-    Work, slots,
+    UPDATED_OTHERWISE, Work, slots,
 };
 
 /// For how long a start stands while the cluster is read: seconds, where nobody has its lock.
@@ -286,6 +286,10 @@ impl<'a> ClusterView<'a> {
     /// The outcome is committed; the cluster holds its slot until it is seen.
     fn completes(&self, stage: Stage, kind: WorkKind, goal: &Goal, was_there: bool) -> Assessment {
         let work = self.own(WorkKind::Cluster);
+        // It ran an older version when the attempt began, which has asked for nothing.
+        let before = work.and_then(|work| work.revision.as_ref()?.from.as_ref());
+        let is_older = |before: &Version| goal.version().is_some_and(|to| before.cmp_precedence(to).is_lt());
+        let is_otherwise = was_there && before.is_some_and(is_older);
         let unverified = work
             .and_then(|work| work.feedback.cluster_version())
             .is_some_and(|feedback| feedback.verified == Some(false));
@@ -293,7 +297,10 @@ impl<'a> ClusterView<'a> {
             (Some(shown), Some(target)) if shown.cmp_precedence(target).is_gt() => {
                 format!("runs {shown}, which is newer than {goal}")
             }
-            (Some(shown), _) if was_there => format!("already runs {shown}"),
+            (Some(shown), _) if was_there && !is_otherwise => format!("already runs {shown}"),
+            (Some(shown), _) if was_there => {
+                format!("came to {shown} by an update that this attempt had not asked for")
+            }
             _ if unverified => format!("upgraded to {goal}; the signature of the release was not verified"),
             _ => format!("upgraded to {goal}"),
         };
@@ -303,7 +310,11 @@ impl<'a> ClusterView<'a> {
         };
         let ending = Ending {
             outcome: EndState::Complete,
-            reason: if was_there { ALREADY_AT_TARGET } else { "Upgraded" },
+            reason: match (was_there, is_otherwise) {
+                (false, _) => "Upgraded",
+                (true, false) => ALREADY_AT_TARGET,
+                (true, true) => UPDATED_OTHERWISE,
+            },
             message: message.into(),
             unverified,
         };

@@ -3,7 +3,7 @@
 use drydock_names::reasons as reason;
 
 use super::{CLUSTER_MESSAGE, clusters, selected, some_names};
-use crate::{Halt, Report, bounded};
+use crate::{Halt, Report, shortened};
 
 /// The reason and the words for why nothing new starts.
 pub(super) fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
@@ -59,7 +59,7 @@ pub(super) fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String)
             "no start window is open, and none will open again: correct spec.upgradeStrategy.startWindows".to_owned(),
         ),
         Halt::Frozen { until, why } => {
-            let why = bounded(why, CLUSTER_MESSAGE);
+            let why = shortened(why, CLUSTER_MESSAGE);
             let message = match until {
                 Some(until) => format!("frozen: {why}; the next cluster may start at {until}"),
                 None => format!("frozen: {why}; no cluster may start any more: correct spec.upgradeStrategy.startWindows"),
@@ -70,7 +70,7 @@ pub(super) fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String)
             reason::FREEZE_CALENDAR_UNREADABLE,
             format!(
                 "no further cluster starts, as spec.upgradeStrategy.freezeCalendar cannot be read: {}",
-                bounded(why, CLUSTER_MESSAGE)
+                shortened(why, CLUSTER_MESSAGE)
             ),
         ),
     }

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use drydock_names::reasons as reason;
 
 use super::{ConditionValue, FALSE, TRUE, UNKNOWN, clusters, value};
-use crate::{PreChecksMode, Report, bounded};
+use crate::{PreChecksMode, Report, shortened};
 
 /// What clusters have answered, where it matters: always where it is required, else while there are findings.
 pub(super) fn pre_checks(report: &Report) -> Option<ConditionValue> {
     let found = &report.pre_checks;
     let first = || {
         let first = found.first.as_ref();
-        first.map(|(name, reason)| format!("; {name}: {}", bounded(&reason.to_string(), 400)))
+        first.map(|(name, reason)| format!("; {name}: {}", shortened(&reason.to_string(), 400)))
     };
     let mut with_findings = clusters(found.with_findings);
     let mut not_accepted = reason::RISKS_NOT_ACCEPTED;

@@ -30,7 +30,7 @@ pub use pre_checks::{
 };
 pub use record::{
     ABANDONED_BEFORE_UPGRADE, ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, RecordPage,
-    RecordPageHeader, RecordedEntry, RecordedOutcome, StageSeconds,
+    RecordPageHeader, RecordedEntry, RecordedOutcome, StageSeconds, UPDATED_OTHERWISE,
 };
 pub use row::{
     ClusterFacts, ClusterRow, Refusal, RefusalCause, RefusedWrite, Requirements, Selected, Taint, Toleration,

@@ -83,6 +83,10 @@ pub struct Entry {
 /// The reason of a cluster that ran the target before anything was asked of it.
 pub const ALREADY_AT_TARGET: &str = "AlreadyAtTarget";
 
+/// The reason of a cluster that an update has brought to the target, or beyond it, while the attempt only read its version: somebody else's, or one
+/// that an earlier attempt had asked for.
+pub const UPDATED_OTHERWISE: &str = "UpdatedOtherwise";
+
 /// The reason of a cluster that an upgrade abandoned before it had asked it for its target.
 pub const ABANDONED_BEFORE_UPGRADE: &str = "AbandonedBeforeUpgrade";
 

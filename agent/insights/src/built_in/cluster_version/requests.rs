@@ -4,7 +4,7 @@ use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::names::cause;
 use drydock_api::openshift::ClusterVersion;
-use drydock_api::openshift::release_request::is_request_of;
+use drydock_api::openshift::release_request::{is_request_of, refuses_the_request_alone};
 
 use super::super::PlannedRelease;
 use super::{Draft, draft, said};
@@ -59,6 +59,24 @@ pub(super) fn no_next_release(cluster: &ClusterVersion, target: &str) -> Option<
         summary,
         action,
     ))
+}
+
+/// Whether the cluster refuses a request that is another one than that of the target, and nothing else: it takes its place, so that this says nothing
+/// about it. Of one release those are two: an image is taken that the version alone does not find.
+pub(super) fn replaces_a_refused_one(
+    cluster: &ClusterVersion,
+    conditions: &[ForeignCondition],
+    target: PlannedRelease<'_>,
+) -> bool {
+    let refused = find(conditions, "Invalid").filter(|invalid| invalid.is_true());
+    let image = cluster
+        .spec
+        .desired_update
+        .as_ref()
+        .map(|desired| desired.image.as_deref().unwrap_or_default());
+    let is_by_version = image.is_some_and(str::is_empty);
+    refused.is_some_and(|refused| refuses_the_request_alone(refused.message()))
+        && (other_request(cluster, target).is_some() || target.image.is_some() && is_by_version)
 }
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.

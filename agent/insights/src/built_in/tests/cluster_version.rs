@@ -216,6 +216,52 @@ fn a_request_that_has_not_begun_holds_an_update_to_another_release() {
     }
 }
 
+/// The cluster refuses a request that has no release, or none that it is offered: an update to another release takes its place.
+#[test]
+fn a_refused_request_speaks_against_the_same_release_alone() {
+    let version = "spec.desiredUpdate.version: Invalid value: \"4.14.99\": when image is empty";
+    let alone = format!("The cluster version is invalid: {version}");
+    let several =
+        format!("The cluster version is invalid:\n* {version}\n* spec.clusterID: Invalid value: \"\"\n");
+    for (wanted, image, message, expected) in [
+        ("4.14.99", None, alone.as_str(), vec![]),
+        ("4.14.4", None, &alone, vec!["update-invalid"]),
+        // Of a release that is not recommended the version finds no image.
+        ("4.14.4", Some("quay.io/r@sha256:44"), &alone, vec![]),
+        (
+            "4.14.99",
+            None,
+            &several,
+            vec!["other-update-requested", "update-invalid"],
+        ),
+        (
+            "4.14.99",
+            None,
+            "",
+            vec!["other-update-requested", "update-invalid"],
+        ),
+    ] {
+        let mut invalid = condition("Invalid", "True", "InvalidClusterVersion", NOW);
+        invalid["message"] = message.into();
+        let mut conditions = well();
+        conditions.push(invalid);
+        let mut cluster = cluster(&conditions);
+        let request = json!({"version": wanted, "image": ""});
+        cluster.spec.desired_update = Some(serde_json::from_value(request).unwrap());
+        let facts = BuiltInFacts {
+            cluster: Ok(cluster),
+            ..facts()
+        };
+        let target = PlannedRelease {
+            version: "4.14.4",
+            image,
+        };
+        let mut found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan(target));
+        found.sort_unstable();
+        assert_eq!(found, expected, "{wanted} {image:?} {message}");
+    }
+}
+
 /// A change to the release for several architectures keeps the version, and there is no way back.
 #[test]
 fn a_request_of_the_release_for_several_architectures_is_another_one() {

@@ -67,20 +67,30 @@ fn without_machine_configs_a_pool_says_itself_that_its_configuration_is_new() {
         })
     };
     let before_it_is_rendered = status("config-new", "True", &minutes_ago(9_000));
-    for (of_pool, phases) in [
+    let of_old = minutes_ago(9_000);
+    for (created, of_pool, phases) in [
         (
+            &of_old,
             status("config-old", "False", &minutes_ago(20)),
             [NodePhase::Updated, NodePhase::Pending, NodePhase::Updating],
         ),
         (
+            &of_old,
             status("config-new", "True", &minutes_ago(1)),
             [NodePhase::Updated, NodePhase::Pending, NodePhase::Updating],
         ),
-        (before_it_is_rendered, [NodePhase::Pending; 3]),
+        (&of_old, before_it_is_rendered, [NodePhase::Pending; 3]),
+        // The first configuration of a new pool may be of the release before.
+        (
+            &minutes_ago(10),
+            status("config-new", "True", &minutes_ago(1)),
+            [NodePhase::Pending; 3],
+        ),
     ] {
         let mut version = version();
         version["status"]["history"][0]["startedTime"] = json!(began);
         let mut worker = pool("worker");
+        worker["metadata"]["creationTimestamp"] = json!(created);
         worker["status"] = of_pool.clone();
         let nodes = [NEW.to_vec(), OLD.to_vec(), moving("Working", &[])];
         let found = nodes.map(|annotations| {

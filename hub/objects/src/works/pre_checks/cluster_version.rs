@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use drydock_api::names::{CLUSTER_VERSION, cause};
 use drydock_api::ocm::manifest_work::ManifestStatus;
-use drydock_api::openshift::release_request::{KnownRelease, ReleaseRequest, is_request_of};
+use drydock_api::openshift::release_request::{
+    KnownRelease, ReleaseRequest, is_request_of, refuses_the_request_alone,
+};
 use drydock_api::{image_digest, is_same_image};
 use drydock_rollout::{Finding, FindingAcceptance, FindingLevel, bounded};
 use semver::Version;
@@ -53,7 +55,7 @@ pub(super) fn by_cluster_version(
         let cause = Cause::Said(cause::CONDITION, &cause);
         findings.push(own_finding(uid, cause, FindingLevel::Error, &summary));
     }
-    findings.extend(other_request(status, target, image));
+    findings.extend(of_the_request(status, target, image));
     let mut add =
         |uid: &str, level, summary: &str| findings.push(own_finding(uid, Cause::None, level, summary));
     if let Some(target) = target
@@ -205,18 +207,6 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
         let summary = "The cluster does not say whether it is available".to_owned();
         add("cluster-unavailable", FindingLevel::Unknown, summary, available);
     }
-    if is("invalid", "True") {
-        let summary = format!(
-            "What the cluster is asked for is invalid: {}",
-            said(status, "invalidReason")
-        );
-        add(
-            "update-invalid",
-            FindingLevel::Error,
-            summary,
-            (cause::CONDITION, "invalidReason"),
-        );
-    }
     if is("accepted", "False") {
         let summary = format!(
             "The requested release is not accepted: {}",
@@ -246,6 +236,31 @@ fn under_way(status: &ManifestStatus) -> Option<(FindingLevel, &'static str)> {
         let summary = "The cluster does not say whether an update is under way";
         Some((FindingLevel::Unknown, summary))
     }
+}
+
+/// What speaks against the update in that which is requested already. Another request that the cluster refuses, and nothing else with it, does not:
+/// this one takes its place. Of one release those are two: an image is taken that the version alone does not find.
+fn of_the_request(status: &ManifestStatus, target: Option<&Version>, image: Option<&str>) -> Vec<Finding> {
+    let other = other_request(status, target, image);
+    let is_invalid = feedback::is(status, "invalid", "True");
+    let is_refused = || {
+        let message = text(status, "invalidMessage").unwrap_or_default();
+        is_invalid && refuses_the_request_alone(&message)
+    };
+    let is_by_version = || text(status, "wantedImage").is_none_or(|image| image.is_empty());
+    if (other.is_some() || image.is_some() && is_by_version()) && is_refused() {
+        return Vec::new();
+    }
+    let invalid = is_invalid.then(|| {
+        let reason = text(status, "invalidReason").unwrap_or_default();
+        own_finding(
+            "update-invalid",
+            Cause::Said(cause::CONDITION, &reason),
+            FindingLevel::Error,
+            &format!("What the cluster is asked for is invalid: {}", printable(&reason)),
+        )
+    });
+    other.into_iter().chain(invalid).collect()
 }
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.

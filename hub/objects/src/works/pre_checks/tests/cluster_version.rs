@@ -97,6 +97,61 @@ fn without_an_agent_a_request_of_somebody_else_speaks_against_it() {
     assert!(said("4.14.9").is_empty());
 }
 
+/// As for the agent: an update to another release takes its place.
+#[test]
+fn without_an_agent_a_refused_request_speaks_against_the_same_release_alone() {
+    let version = "spec.desiredUpdate.version: Invalid value: \"4.14.99\": when image is empty";
+    let alone = format!("The cluster version is invalid: {version}");
+    let several =
+        format!("The cluster version is invalid:\n* {version}\n* spec.clusterID: Invalid value: \"\"\n");
+    for (wanted, message, expected) in [
+        ("4.14.99", alone.as_str(), vec![]),
+        ("4.14.12", &alone, vec!["update-invalid"]),
+        (
+            "4.14.99",
+            &several,
+            vec!["update-invalid", "other-update-requested"],
+        ),
+        (
+            "4.14.99",
+            MISSING,
+            vec!["update-invalid", "other-update-requested"],
+        ),
+    ] {
+        let values = [
+            ("offered", "4.14.12"),
+            ("wanted", wanted),
+            ("desired", "4.14.9"),
+            ("invalid", "True"),
+            ("invalidReason", "InvalidClusterVersion"),
+            ("invalidMessage", message),
+        ];
+        assert_eq!(said("4.14.12", &values).unwrap(), expected, "{wanted} {message}");
+    }
+    // Of a release that is not recommended the version finds no image.
+    let mut asked = ask(Some("4.14.12"), false, Vec::new());
+    asked.question.image = "quay.io/r@sha256:12".into();
+    let uids = |image: &str| {
+        let of_request = [
+            ("wanted", "4.14.12"),
+            ("wantedImage", image),
+            ("invalid", "True"),
+            ("invalidMessage", &*alone),
+        ];
+        let offered = [
+            ("recommended", "True"),
+            ("conditionalImage", "quay.io/r@sha256:12"),
+        ];
+        let version = [("version", "4.14.9"), (READ, "version")];
+        let all = [&version[..], &WELL[..], &of_request[..], &offered[..]].concat();
+        let answer = read_work(&asked, None, &all).answer.current().unwrap().clone();
+        let uids = answer.findings.iter().map(|found| found.uid.clone().unwrap());
+        uids.collect::<Vec<_>>()
+    };
+    assert!(uids("").is_empty());
+    assert_eq!(uids("quay.io/r@sha256:12"), ["update-invalid".into()]);
+}
+
 /// Who asks by an image alone may mean the target: the registry may be a mirror.
 #[test]
 fn without_an_agent_a_request_by_image_alone_speaks_against_it() {
