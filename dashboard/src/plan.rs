@@ -105,6 +105,8 @@ pub struct PlannedUpgrade {
     pub curve: Vec<CurvePoint>,
     /// Clusters that do not start before something else happens.
     pub blocked: Vec<BlockedView>,
+    /// From which other upgrades clusters are taken, a sentence each.
+    pub shared: Vec<String>,
 }
 
 /// Who forecasts upgrades.
@@ -209,7 +211,7 @@ pub(crate) async fn forecast(
 /// A forecast of one upgrade may name others.
 fn hide_in(planned: &mut PlannedUpgrade, scope: &Scope) {
     let messages = planned.blocked.iter_mut().map(|group| &mut group.message);
-    for text in messages.chain([&mut planned.text]) {
+    for text in messages.chain(&mut planned.shared).chain([&mut planned.text]) {
         *text = hide(text, scope).into_owned();
     }
 }

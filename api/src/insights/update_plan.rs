@@ -155,6 +155,29 @@ pub struct PlanAcceptedRisk {
     pub until: Option<Time>,
 }
 
+/// An entry of `spec.acceptedRisks`, as far as it says what may end it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenRisk {
+    /// Its id.
+    #[schemars(length(max = 16))]
+    pub id: String,
+    /// The finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    pub uuid: Option<String>,
+    /// Who reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub informer: Option<String>,
+    /// What it is to its informer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub uid: Option<String>,
+    /// The level up to which it accepts.
+    pub level: Level,
+}
+
 /// What has been found about a planned update.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
@@ -214,6 +237,12 @@ pub struct UpdatePlanStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2200))]
     pub ended_before: Option<String>,
+    /// The entries of `spec.acceptedRisks`, and the last of those that were there before: what they cover may become worse meanwhile, which ends
+    /// them, too. Upgrades that plan the same release take turns at the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 128))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub seen_risks: Vec<SeenRisk>,
     /// The ids of the entries in `spec.acceptedInsights` of its UpdatePlanInsights that have ended in the same way, those first that ended
     /// last, with spaces between; also of those that are not there any more: who restores them as they were accepts nothing with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -105,7 +105,7 @@ pub struct PlanInsight {
     pub raised_at: Option<Time>,
     /// The ids of the risks accepted on the plan that have covered it until it became worse; the plan says so of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(length(max = 16)))]
+    #[schemars(length(max = 128), inner(length(max = 16)))]
     pub ended_risks: Vec<String>,
     /// The id of its entry in `spec.acceptedInsights`, if that has ended since it became worse; the plan says so of all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

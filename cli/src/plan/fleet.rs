@@ -1,5 +1,6 @@
 //! The fleet of the hub, on which an upgrade is forecast.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,12 +8,13 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_forecast::{Forecast, Model, PastUpgrade, SimulationSettings};
-use drydock_objects::{Fleet, upgrade};
-use drydock_rollout::{ForecastInput, left_to_later};
+use drydock_objects::{ClusterDetails, Fleet, upgrade};
+use drydock_rollout::{ClusterState, ForecastInput, Position, left_to_later};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
 use super::arguments::PlanArguments;
+use super::report::Shared;
 use crate::upgrades::table;
 
 /// A bar is shown after this time.
@@ -66,6 +68,40 @@ impl<'a> PlannedFleet<'a> {
             );
         }
         Ok(forecast_input)
+    }
+
+    /// In which upgrades that have begun earlier clusters wait that wait in this one.
+    pub fn shared(
+        &mut self,
+        planned: &ManagedClustersUpgrade,
+        forecast_input: &ForecastInput,
+    ) -> Vec<Shared> {
+        let waits = |position: &Position| matches!(position, Position::Waits { .. });
+        let waiting = forecast_input
+            .clusters
+            .iter()
+            .filter(|cluster| waits(&cluster.position));
+        let waiting: BTreeSet<&str> = waiting.map(|cluster| cluster.name.as_str()).collect();
+        let own = upgrade::key(planned);
+        let others = self.fleet.upgrades().into_iter().filter(|key| *key != own);
+        let mut shared = Vec::new();
+        for other in others {
+            let Some((report, clusters)) = self.fleet.look(&other, self.now) else {
+                continue;
+            };
+            let is_earlier = |since| forecast_input.since.is_none_or(|own| since < own);
+            let waits = |cluster: &&ClusterDetails| {
+                cluster.selected
+                    && cluster.state == ClusterState::NotStarted
+                    && waiting.contains(cluster.name.as_str())
+            };
+            let clusters = clusters.iter().filter(waits).count();
+            if clusters > 0 && report.rollout_since.is_some_and(is_earlier) {
+                let upgrade = other.to_string();
+                shared.push(Shared { upgrade, clusters });
+            }
+        }
+        shared
     }
 
     /// How clusters behave, by what is on record.

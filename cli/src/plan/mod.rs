@@ -103,6 +103,7 @@ fn plan(
     let model = fleet.model(&forecast_input);
     let expected = forecast(&forecast_input, &model, arguments.runs(true));
     let mut report = reported(subject, &forecast_input, &expected, arguments);
+    report.shared = fleet.shared(&subject.upgrade, &forecast_input);
     report.finish_by = by.map(|by| {
         let request = finish::Request {
             by,
@@ -170,6 +171,7 @@ fn reported(
         checked_by_server: subject.is_checked,
         paused: forecast_input.spec.paused,
         counts,
+        shared: Vec::new(),
         runs: expected.runs,
         seed: arguments.seed,
         confidence,

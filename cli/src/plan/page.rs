@@ -13,7 +13,7 @@ use kube::Client;
 use super::arguments::{PlanArguments, Share};
 use super::clusters::ClusterEntry;
 use super::fleet::PlannedFleet;
-use super::render::{Detail, render};
+use super::render::{Detail, render, shared};
 use super::report::{PlanReport, whole_seconds};
 use super::subject::{self, Subject};
 use crate::upgrades::arguments::{Connection, Output};
@@ -162,6 +162,7 @@ fn planned(report: &PlanReport) -> PlannedUpgrade {
         in_flight_at_most: figures.most_in_flight.max,
         curve: curve(report.computed_at, &report.clusters),
         blocked: blocked.collect(),
+        shared: shared(report).collect(),
     }
 }
 

@@ -65,6 +65,7 @@ fn summary(report: &PlanReport) -> Vec<String> {
     ));
     lines.push(format!("  in flight:  {} at most", figures.most_in_flight.max));
     lines.push(format!("  basis:      {}", table::printable(&report.basis)));
+    lines.extend(shared(report).map(|said| format!("  {said}")));
     if let Some(finish) = &report.finish_by {
         lines.extend(finish_by(report, finish));
     }
@@ -82,6 +83,18 @@ fn summary(report: &PlanReport) -> Vec<String> {
         lines.extend(why_incomplete(report).map(|why| format!("                 {why}")));
     }
     lines
+}
+
+/// From which upgrades clusters are taken, a sentence each.
+pub fn shared(report: &PlanReport) -> impl Iterator<Item = String> + '_ {
+    report.shared.iter().map(|other| {
+        format!(
+            "{} wait{} in {}, too: one that starts here first is left out there, for good",
+            clusters(other.clusters),
+            if other.clusters == 1 { "s" } else { "" },
+            table::printable(&other.upgrade)
+        )
+    })
 }
 
 /// What keeps the rollout from being complete though it ends.

@@ -40,6 +40,9 @@ pub struct PlanReport {
     pub confidence: f64,
     /// Whether it does in that many, by the time that is asked for if one is. If not, the exit code is 1.
     pub confident: bool,
+    /// Other upgrades in which clusters wait that wait in this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<Shared>,
     /// What is to be expected.
     #[serde(flatten)]
     pub figures: Figures,
@@ -57,6 +60,15 @@ pub struct PlanReport {
     pub clusters: Vec<ClusterEntry>,
     /// Clusters that do not start before something else happens, by why.
     pub blocked: Vec<BlockedGroup>,
+}
+
+/// Another upgrade, whose rollout began earlier, in which clusters of the planned one wait: each is left to the planned one when it starts there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shared {
+    /// Which, as `NAMESPACE/NAME`.
+    pub upgrade: String,
+    /// How many clusters.
+    pub clusters: usize,
 }
 
 /// Where the clusters of a rollout are.

@@ -179,6 +179,35 @@ fn a_large_fleet_is_folded_into_waves() {
     assert!(shown.lines().count() < 30, "{shown}");
 }
 
+/// Who starts a cluster later takes it from the upgrade in which it waits.
+#[test]
+fn from_which_upgrades_clusters_are_taken_is_said() {
+    let arguments = arguments(&[]);
+    let now = "2026-03-01T12:00:00Z".parse().unwrap();
+    for (since, expected) in [
+        (Some("2026-03-01T11:00:00Z"), vec![("default/autumn", 3)]),
+        (None, vec![]),
+    ] {
+        let mut of_hub = fleet(4);
+        let mut autumn = spring(&json!({"maxConcurrency": 1})).upgrade;
+        (autumn.metadata.name, autumn.metadata.uid) = (Some("autumn".to_owned()), Some("a".to_owned()));
+        let status = json!({"observedGeneration": 1, "startTime": since});
+        autumn.status = Some(serde_json::from_value(status).unwrap());
+        let _change = of_hub.set_upgrade(&std::sync::Arc::new(autumn));
+        let mut of_hub = PlannedFleet::new(of_hub, now, &arguments);
+        let report = plan(&mut of_hub, &spring(&json!({})), &[], &arguments).unwrap();
+        let shared = report.shared.iter();
+        let shared: Vec<_> = shared
+            .map(|other| (other.upgrade.as_str(), other.clusters))
+            .collect();
+        assert_eq!(shared, expected);
+        let said =
+            "3 clusters wait in default/autumn, too: one that starts here first is left out there, for good";
+        let shown = render::render(&report, Detail::default());
+        assert_eq!(shown.contains(said), !expected.is_empty(), "{shown}");
+    }
+}
+
 #[test]
 fn few_clusters_start_in_waves_of_their_own() {
     let strategy = json!({"maxConcurrency": 2});

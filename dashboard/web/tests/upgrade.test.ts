@@ -248,6 +248,29 @@ test('the text that is compared can be applied, and a new upgrade is named as on
   expect(body.seen).toBe('');
 });
 
+test('who applies a text is told from which upgrades it takes clusters', async ({ dashboard: { page, open } }) => {
+  await open('#/plan?upgrade=default/spring');
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
+  await page.getByRole('button', { name: 'Forecast' }).click();
+  const sentence = '5 clusters wait in default/autumn, too: one that starts here first is left out there, for good.';
+  await expect(page.getByRole('main')).toContainText(sentence);
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  await expect(dialog).toContainText('It takes clusters from other upgrades.');
+  await expect(dialog).toContainText(sentence);
+});
+
+test('a forecast that did not come can be asked for again', async ({ dashboard: { page, open } }) => {
+  let isAway = true;
+  await page.route('**/api/upgrades/default/spring/forecast', (route) => (isAway ? route.abort() : route.continue()));
+  await open('#/upgrade/default/spring');
+  const alert = page.locator('.pf-v6-c-alert', { hasText: 'There is no forecast.' });
+  await expect(alert).toBeVisible();
+  isAway = false;
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await expect(alert).toBeHidden();
+});
+
 test('each of two texts is forecast as the upgrade that it names', async ({ dashboard: { page, open } }) => {
   await open('#/plan?upgrade=default/spring');
   await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
@@ -265,7 +288,7 @@ test('what applying does is said as the server has tried it', async ({ dashboard
   const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
   const image = `quay.io/x@sha256:${'b'.repeat(64)}`;
   for (const [preview, said] of [
-    [{ target: '4.18.10', targetBefore: '4.18.9', changes: [{ field: 'spec.paused', before: 'true' }, { field: 'spec.upgradeStrategy.maxConcurrency', after: '10' }], more: 1 }, 'Its target is 4.18.9 now, and becomes 4.18.10.'],
+    [{ target: '4.18.10', targetBefore: '4.18.9', changes: [{ field: 'spec.paused', before: 'true' }, { field: 'spec.upgradeStrategy.maxConcurrency', after: '10' }], more: 1 }, 'Its target is 4.18.9 now, and becomes 4.18.10. Clusters that are in flight go on to the target that they started with. Then they start over'],
     [{ target: '', targetBefore: '4.18.9' }, 'Its target is 4.18.9 now, and becomes none.'],
     [{ target: '4.18.9' }, 'It creates default/spring to 4.18.9: no upgrade of this name is there.'],
     [{ target: '', allOperators: true }, 'no upgrade of this name is there. It approves the upgrades of all operators'],

@@ -87,16 +87,26 @@ pub fn on_plan<'a>(
     informer: &InformerName,
     insight: &Insight,
 ) -> impl Iterator<Item = &'a PlanAcceptedRisk> {
+    let named = |risk: &'a PlanAcceptedRisk| [&risk.uuid, &risk.informer, &risk.uid];
     risks
         .iter()
-        .filter(|risk| match (&risk.uuid, &risk.informer, &risk.uid) {
-            (Some(uuid), None, None) => *uuid == insight.uuid,
-            (None, Some(of), Some(uid)) => {
-                of == informer.as_str() && *uid == insight.uid && !is_truncation(insight)
-            }
-            // What does not say one thing says nothing.
-            _ => false,
-        })
+        .filter(move |risk| is_about(named(risk), informer, insight))
+}
+
+/// Whether what names a finding by uuid, or by informer and uid, is about this one.
+pub(super) fn is_about(
+    [uuid, of, uid]: [&Option<String>; 3],
+    informer: &InformerName,
+    insight: &Insight,
+) -> bool {
+    match (uuid, of, uid) {
+        (Some(uuid), None, None) => *uuid == insight.uuid,
+        (None, Some(of), Some(uid)) => {
+            of == informer.as_str() && *uid == insight.uid && !is_truncation(insight)
+        }
+        // What does not say one thing says nothing.
+        _ => false,
+    }
 }
 
 /// Nobody accepts in the future what may have become worse by then.

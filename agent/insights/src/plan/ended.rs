@@ -1,17 +1,19 @@
 //! Acceptances that have ended (insights.md, section 1.6): what one covered has become worse, and it accepts nothing any more, also when that is
 //! better again. The plan's status keeps which, by ids: whatever is changed about an acceptance makes it another, and what is taken off and put
-//! back as it was is the same.
+//! back as it was is the same. It ends also while it is off the plan, as in the turn of another upgrade that plans the same release.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_api::insights::{AcceptedInsight, Insight, PlanAcceptedRisk, PlanInsight, UpdatePlan};
+use drydock_api::insights::{AcceptedInsight, Insight, PlanAcceptedRisk, PlanInsight, SeenRisk, UpdatePlan};
 
-use super::acceptance::{covers, on_plan};
+use super::acceptance::{covers, is_about};
 use crate::identity;
 use crate::informer_name::InformerName;
 
 /// How many ids are kept of acceptances that are not on the plan any more.
 const MOST_BEFORE: usize = 128;
+/// How many acceptances are known that are on the plan, or were.
+const MOST_SEEN: usize = 128;
 /// How many are kept of those in UpdatePlanInsights, there or not.
 const MOST_OF_INSIGHTS: usize = 1024;
 /// How many letters tell one acceptance from another.
@@ -22,6 +24,10 @@ const DIGEST: usize = 16;
 pub struct EndedAcceptances {
     /// Of the plan itself, those that are on it.
     risks: BTreeSet<String>,
+    /// Of the plan itself, those that are not on it any more, those first that ended or were taken off last.
+    before: Vec<String>,
+    /// All of the plan itself, ended or not, that are on it, and then those that were.
+    seen: Vec<SeenRisk>,
     /// Of UpdatePlanInsights, whether they are there or not.
     insights: BTreeSet<String>,
     /// The same, those first that ended last.
@@ -32,11 +38,13 @@ impl EndedAcceptances {
     /// Those that are known to have ended: the plan says so, or one of its findings does. Those that have been changed are others.
     pub fn of<'a>(plan: &UpdatePlan, findings: impl Iterator<Item = &'a PlanInsight>) -> Self {
         let mut known: BTreeSet<&str> = said_of_risks(plan).collect();
+        let mut ended_now = Vec::new();
         let said: Vec<&str> = said_of_insights(plan).collect();
         let mut insights: BTreeSet<String> = said.iter().map(|id| (*id).to_owned()).collect();
         let mut last_first = Vec::new();
         for found in findings {
-            known.extend(found.ended_risks.iter().map(String::as_str));
+            let ended = found.ended_risks.iter().map(String::as_str);
+            ended_now.extend(ended.filter(|id| known.insert(id)));
             let id = found.ended_acceptance.as_ref();
             if let Some(id) = id.filter(|id| insights.insert((*id).clone())) {
                 last_first.push(id.clone());
@@ -44,10 +52,18 @@ impl EndedAcceptances {
         }
         last_first.extend(said.into_iter().map(str::to_owned));
         let risks = plan.spec.accepted_risks.iter();
-        let risks = risks.map(|risk| (id_of_risk(risk), risk.ended == Some(true)));
+        let on_plan: BTreeMap<String, bool> = risks
+            .map(|risk| (id_of_risk(risk), risk.ended == Some(true)))
+            .collect();
+        let before = ended_now.into_iter().chain(said_of_risks(plan));
+        let before = before.filter(|id| !on_plan.contains_key(*id)).map(str::to_owned);
+        let before = before.take(MOST_BEFORE).collect();
+        let risks = on_plan.into_iter();
         let risks = risks.filter(|(id, is_ended)| *is_ended || known.contains(id.as_str()));
         Self {
             risks: risks.map(|(id, _)| id).collect(),
+            before,
+            seen: seen(plan),
             insights,
             last_first,
         }
@@ -58,11 +74,14 @@ impl EndedAcceptances {
         in_words(self.risks.iter().map(String::as_str))
     }
 
-    /// Those that are not on the plan any more, as its status has it: what was taken off last is the first, so many are kept.
-    pub fn before_in_words(plan: &UpdatePlan) -> Option<String> {
-        let on_plan: BTreeSet<String> = plan.spec.accepted_risks.iter().map(id_of_risk).collect();
-        let away = said_of_risks(plan).filter(|id| !on_plan.contains(*id));
-        in_words(away.take(MOST_BEFORE))
+    /// Those that are not on the plan any more, as its status has it; nothing if there are none.
+    pub fn before_in_words(&self) -> Option<String> {
+        in_words(self.before.iter().map(String::as_str))
+    }
+
+    /// The acceptances on the plan, and those that were there before, as its status has them.
+    pub fn seen(&self) -> &[SeenRisk] {
+        &self.seen
     }
 
     /// Those of UpdatePlanInsights, as the plan's status has them: those first that ended last, so many are kept.
@@ -84,6 +103,22 @@ fn in_words<'a>(ids: impl Iterator<Item = &'a str>) -> Option<String> {
     (!ids.is_empty()).then(|| ids.join(" "))
 }
 
+/// Whether an acceptance has ended for a finding while it was off the plan, and nobody has said so yet. `known` are all findings as they were.
+pub(super) fn has_ended_off_plan<'a>(
+    plan: &UpdatePlan,
+    found: &PlanInsight,
+    known: impl Iterator<Item = &'a PlanInsight>,
+) -> bool {
+    if found.ended_risks.is_empty() {
+        return false;
+    }
+    let mut is_said: BTreeSet<&str> = said_of_risks(plan).collect();
+    is_said.extend(known.flat_map(|known| &known.ended_risks).map(String::as_str));
+    let on_plan: Vec<String> = plan.spec.accepted_risks.iter().map(id_of_risk).collect();
+    let mut ended = found.ended_risks.iter();
+    ended.any(|id| !is_said.contains(id.as_str()) && !on_plan.contains(id))
+}
+
 /// The ids of acceptances on the plan itself that its status says have ended: those on the plan first.
 fn said_of_risks(plan: &UpdatePlan) -> impl Iterator<Item = &str> {
     let status = plan.status.iter();
@@ -100,23 +135,44 @@ fn said_of_insights(plan: &UpdatePlan) -> impl Iterator<Item = &str> {
     said.flat_map(|ids| ids.split_whitespace())
 }
 
-/// The ids of the acceptances on the plan itself that have ended for a finding: those of before, and those that do not cover it now, unless it
-/// was known to be as bad when it was asked the last time. What it was before nobody knows that has not seen it.
+/// The acceptances on the plan, and the last of those that were there before.
+pub(super) fn seen(plan: &UpdatePlan) -> Vec<SeenRisk> {
+    let mut known = BTreeSet::new();
+    let on_plan = plan.spec.accepted_risks.iter().map(|risk| SeenRisk {
+        id: id_of_risk(risk),
+        uuid: risk.uuid.clone(),
+        informer: risk.informer.clone(),
+        uid: risk.uid.clone(),
+        level: risk.level,
+    });
+    let before = plan
+        .status
+        .iter()
+        .flat_map(|status| status.seen_risks.iter().cloned());
+    let all = on_plan.chain(before);
+    all.filter(|risk| known.insert(risk.id.clone()))
+        .take(MOST_SEEN)
+        .collect()
+}
+
+/// The ids of the acceptances, on the plan or there before, that have ended for a finding: those of before, and those that do not cover it now,
+/// unless it was known to be as bad when it was asked the last time. What it was before nobody knows that has not seen it.
 pub(super) fn ended_on_plan(
-    plan: &UpdatePlan,
+    seen: &[SeenRisk],
     informer: &InformerName,
     insight: &Insight,
     known: Option<&PlanInsight>,
 ) -> Vec<String> {
-    let has_ended = |id: &String| known.is_some_and(|known| known.ended_risks.contains(id));
-    let is_worse = |risk: &PlanAcceptedRisk| {
+    let has_ended = |risk: &SeenRisk| known.is_some_and(|known| known.ended_risks.contains(&risk.id));
+    let is_worse = |risk: &SeenRisk| {
         let covered = known.is_none_or(|known| covers(risk.level, known.insight.impact.level));
         covered && !covers(risk.level, insight.impact.level)
     };
-    let about = on_plan(&plan.spec.accepted_risks, informer, insight);
-    let about = about.map(|risk| (id_of_risk(risk), is_worse(risk)));
-    let ended = about.filter(|(id, is_worse)| *is_worse || has_ended(id));
-    ended.map(|(id, _)| id).collect()
+    let about = seen
+        .iter()
+        .filter(|risk| is_about([&risk.uuid, &risk.informer, &risk.uid], informer, insight));
+    let ended = about.filter(|risk| is_worse(risk) || has_ended(risk));
+    ended.map(|risk| risk.id.clone()).collect()
 }
 
 /// The id of the acceptance of a finding in its informer's part, if that has ended: what is there is worse than was accepted, or has been. There

@@ -6,7 +6,8 @@ use drydock_api::insights::{
     AcceptanceState, InformerState, UpdatePlanInsightStatus, UpdatePlanStatus, Verdict,
 };
 
-use super::Observed;
+use super::ended::has_ended_off_plan;
+use super::{Observed, known_findings};
 use crate::informer_name::InformerName;
 
 /// Something that has happened to a plan.
@@ -108,10 +109,15 @@ pub(super) fn of_part(
     };
     let mut events = Vec::new();
     for found in &part.insights {
-        if let (Some(AcceptanceState::Accepted), Some(why)) =
-            (state_before(&found.insight.uuid), found.acceptance)
-            && why != AcceptanceState::Accepted
-        {
+        let was_accepted = state_before(&found.insight.uuid) == Some(AcceptanceState::Accepted);
+        let lost = found
+            .acceptance
+            .filter(|why| was_accepted && *why != AcceptanceState::Accepted);
+        let off_plan = || {
+            has_ended_off_plan(observed.plan, found, known_findings(observed))
+                .then_some(AcceptanceState::LevelRaised)
+        };
+        if let Some(why) = lost.or_else(off_plan) {
             events.push(PlanEvent::AcceptanceEnded {
                 informer: name.clone(),
                 summary: found.insight.impact.summary.clone(),

@@ -182,7 +182,7 @@ fn fill(
             let ended_acceptance = ended_in_part(accepted, &informer.name, &insight, ended);
             PlanInsight {
                 acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, ended, now),
-                ended_risks: ended_on_plan(observed.plan, &informer.name, &insight, known),
+                ended_risks: ended_on_plan(ended.seen(), &informer.name, &insight, known),
                 raised_at: raised_at(known, ended_acceptance.as_ref(), now),
                 ended_acceptance,
                 insight,

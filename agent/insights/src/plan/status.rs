@@ -74,7 +74,8 @@ pub(super) fn status(
         },
         ended_risks: ended.risks_in_words(),
         ended_insights: ended.insights_in_words(),
-        ended_before: EndedAcceptances::before_in_words(observed.plan),
+        ended_before: ended.before_in_words(),
+        seen_risks: ended.seen().to_vec(),
         reasons: judgement.reasons,
     }
 }

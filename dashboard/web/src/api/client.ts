@@ -74,7 +74,7 @@ function path(key: string): string {
 }
 
 const DETAIL_LISTS = ['conditions', 'canaries', 'inFlight', 'failures', 'waits', 'findings', 'acceptances', 'halts', 'events', 'unread'];
-const FORECAST_LISTS = ['stops', 'waitsFor', 'blocked'];
+const FORECAST_LISTS = ['stops', 'waitsFor', 'blocked', 'shared'];
 
 /** Lists that an answer leaves out because they are empty. */
 function withLists<T extends object>(answer: T, lists: string[]): T {

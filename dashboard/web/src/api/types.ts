@@ -205,6 +205,8 @@ export interface Forecast extends Band {
   inFlightAtMost: number;
   curve?: CurvePoint[];
   blocked: { reason: string; message: string; clusters: string[] }[];
+  /** From which other upgrades clusters are taken, a sentence each. */
+  shared: string[];
 }
 
 export interface HistoryRow {

@@ -75,7 +75,7 @@ export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }
 }
 
 function summary(rows: HistoryRow[]): string {
-  if (rows.length === 0) return 'No record of an upgrade.';
+  if (rows.length === 0) return 'No record of an upgrade';
   // A drift is what became of a cluster after its attempt.
   const attempts = rows.filter((row) => row.outcome !== 'Drifted');
   const parts = [`${count(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'}`];

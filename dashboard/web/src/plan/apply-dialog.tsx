@@ -95,6 +95,15 @@ export function ApplyDialog({ yaml, which, opened, forecast: made, onClose, onSe
         </label>
       )}
       {forecast?.clusters !== undefined && <p>By {of} {forecast.clusters === 1 ? '1 cluster takes' : `${clusters(forecast.clusters)} take`} part in it.</p>}
+      {forecast && forecast.shared.length > 0 && (
+        <Alert kind="warning" title="It takes clusters from other upgrades.">
+          {forecast.shared.map((sentence) => (
+            <p key={sentence}>
+              <Text of={sentence} limit={500} />.
+            </p>
+          ))}
+        </Alert>
+      )}
       {stop && (
         <p>
           By {of} it stops in {percent(stop.share)} of the runs: <Reason reason={stop.cause} />.
@@ -128,6 +137,9 @@ function What({ preview }: { preview: Preview }) {
         <>
           Its target is {targetBefore === '' ? 'none' : <Text of={targetBefore} limit={1500} />} now, and becomes{' '}
           {target === '' ? 'none' : <Text of={target} limit={1500} />}.
+          {target !== '' &&
+            targetBefore !== '' &&
+            ' Clusters that are in flight go on to the target that they started with. Then they start over, as do those that are complete, unless they run the new one or a newer version; canaries go first, and soak anew.'}
         </>
       )}
       {allOperators && ' It approves the upgrades of all operators on its clusters.'}
@@ -146,7 +158,7 @@ function How({ preview: { edits, targetBefore, changes, more } }: { preview: Pre
         {edits
           ? 'Spec and labels become those of the text; a tool that keeps them elsewhere, such as Argo CD, may write them back.'
           : !isNew && 'What was applied before with this page or the plugin, and is not in the text, is taken out; what others have set stays, and what was edited by hand.'}{' '}
-        Unless it is paused, its clusters start as its strategy allows: at once, if nothing holds them back.
+        Unless it is paused, its clusters start as its strategy allows: the first at once, if nothing holds them back.
       </p>
     </>
   );

@@ -5,8 +5,8 @@ import { api } from '../api/client';
 import type { Band, EndedPoint, Forecast, Upgrade } from '../api/types';
 import { isComplete } from '../fleet/upgrade-order';
 import { NotCurrent } from '../ui/not-current';
-import { Alert, Names, Reason, Spinner, Text } from '../ui/parts';
-import { useApp, useLoaded } from '../ui/use-app';
+import { Alert, Button, Names, Reason, Spinner, Text } from '../ui/parts';
+import { type Loaded, useApp, useLoaded } from '../ui/use-app';
 import { clusters, percent } from '../words/text';
 import { momentAndDistance, pastMoment } from '../words/time';
 
@@ -26,7 +26,7 @@ export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; end
       <>
         <Late of={upgrade} now={now} />
         <Ends band={upgrade.forecast ?? {}} now={now} />
-        {forecast.loading ? <Spinner label="Simulating the rest of the rollout…" /> : <Alert kind="info" title="There is no forecast.">{forecast.error}</Alert>}
+        {forecast.loading ? <Spinner label="Simulating the rest of the rollout…" /> : <NoForecast loaded={forecast} />}
       </>
     );
   }
@@ -36,6 +36,18 @@ export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; end
       <Late of={upgrade} now={now} />
       <ForecastView forecasts={[forecast.value]} ended={ended} now={now} total={counts.selected} paused={upgrade.paused} />
     </>
+  );
+}
+
+/** An answer that says why there is none stands; one that did not come is asked for again. */
+function NoForecast({ loaded }: { loaded: Loaded<Forecast> }) {
+  return (
+    <Alert kind="info" title="There is no forecast.">
+      <Text of={loaded.error ?? ''} limit={1000} />{' '}
+      <Button kind="link" small onClick={loaded.reload}>
+        Try again
+      </Button>
+    </Alert>
   );
 }
 
@@ -128,6 +140,11 @@ export function ForecastFacts({ forecast, now }: { forecast: Forecast; now: numb
         </li>
       </ul>
       {!forecast.confident && <Alert kind="warning" title="Not confident: fewer runs complete than are asked for." />}
+      {forecast.shared.map((sentence) => (
+        <p key={sentence}>
+          <Text of={sentence} limit={500} />.
+        </p>
+      ))}
       {forecast.blocked.map((blocked) => (
         <p key={blocked.reason + blocked.message}>
           {clusters(blocked.clusters.length)} cannot start: <Reason reason={blocked.reason} /> <Text of={blocked.message} />{' '}

@@ -6,7 +6,7 @@ use drydock_api::names::HUB_MANAGER;
 use drydock_e2e::hub_fleet::{HubFleet, UPGRADE, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::MANIFEST_WORK;
-use ocm_sandbox::spokes::StubWorkAgentSettings;
+use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings};
 use serde_json::json;
 
 #[tokio::test(start_paused = true)]
@@ -102,6 +102,30 @@ async fn an_edit_of_a_complete_upgrade_begins_a_new_rollout_and_keeps_the_old_on
     let entries = light.entries().await.unwrap();
     let versions: Vec<&str> = entries.iter().map(|(_, entry)| entry.to.as_str()).collect();
     assert_eq!(versions, ["4.14.12", "4.14.13"]);
+    light.shut_down().await;
+}
+
+/// What started keeps its target to its end: nobody should take the upgrade's for it.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_in_flight_says_its_own_target_where_the_upgrade_has_another_since() {
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Hangs);
+    });
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    minutes(30).await;
+    let own = "its own target is 4.14.12, with which it started";
+    let (state, _, message) = light.entry("spring", "c01").await.unwrap();
+    assert_eq!(state, "PartialUpgrade");
+    assert!(!message.contains(own), "{message}");
+    let edit = json!({"spec": {"clusterVersion": {"version": "4.14.13"}}});
+    light.edit("spring", edit).await.unwrap();
+    minutes(5).await;
+    let (state, _, message) = light.entry("spring", "c01").await.unwrap();
+    assert_eq!(state, "PartialUpgrade");
+    assert!(message.contains(own), "{message}");
     light.shut_down().await;
 }
 

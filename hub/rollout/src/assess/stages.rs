@@ -37,7 +37,8 @@ impl<'a> ClusterView<'a> {
         };
         match progress.clone() {
             Progress::Going(state, reason) => {
-                self.going(state, self.as_last_said(reason), deadline, work.begun())
+                let reason = self.as_last_said(self.with_own_target(goal, reason));
+                self.going(state, reason, deadline, work.begun())
             }
             Progress::Enforce => self.enforces(deadline, work),
             Progress::Failed(reason, message) => {
@@ -62,6 +63,24 @@ impl<'a> ClusterView<'a> {
         };
         match reason {
             Reason::Progressing(said) => Reason::Blocked(with(said)),
+            Reason::Blocked(said) => Reason::Blocked(with(Some(said))),
+            Reason::WaitingForTarget(said) => Reason::WaitingForTarget(Some(with(said))),
+            reason => reason,
+        }
+    }
+
+    /// What started keeps its target to its end: that is said where the upgrade has another one since.
+    fn with_own_target(&self, goal: &Goal, reason: Reason) -> Reason {
+        let present = self.spec().and_then(|spec| spec.goal.target.as_ref());
+        let Some(own) = goal.target.as_ref().filter(|own| present != Some(*own)) else {
+            return reason;
+        };
+        let with = |said: Option<Arc<str>>| -> Arc<str> {
+            let said = said.map(|said| format!("; {said}")).unwrap_or_default();
+            format!("its own target is {own}, with which it started{said}").into()
+        };
+        match reason {
+            Reason::Progressing(said) => Reason::Progressing(Some(with(said))),
             Reason::Blocked(said) => Reason::Blocked(with(Some(said))),
             Reason::WaitingForTarget(said) => Reason::WaitingForTarget(Some(with(said))),
             reason => reason,

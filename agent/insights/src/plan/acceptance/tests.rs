@@ -2,7 +2,7 @@ use drydock_api::insights::{Impact, PlanInsight, Scope};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;
 
-use super::super::ended::ended_on_plan;
+use super::super::ended::{ended_on_plan, seen};
 use super::*;
 
 fn at(seconds: i64) -> Timestamp {
@@ -181,7 +181,7 @@ fn through(
         plan.spec.accepted_risks = since.map(|(_, risk)| risk.clone()).collect();
         plan.status.get_or_insert_default().ended_risks = ended_ids;
         let insight = insight("u", level);
-        let ended_risks = ended_on_plan(&plan, &informer, &insight, known.as_ref());
+        let ended_risks = ended_on_plan(&seen(&plan), &informer, &insight, known.as_ref());
         let mut found = PlanInsight {
             insight: insight.clone(),
             acceptance: None,
@@ -341,7 +341,7 @@ fn an_acceptance_without_a_reason_is_the_same_as_one_with_none() {
         let mut plan = UpdatePlan::default();
         plan.spec.accepted_risks = vec![risk.clone()];
         let informer = InformerName::parse("mco").unwrap();
-        ended_on_plan(&plan, &informer, &insight("u", Level::Error), None)
+        ended_on_plan(&seen(&plan), &informer, &insight("u", Level::Error), None)
     };
     assert_eq!(ended_of(&without), ended_of(&empty));
     assert_ne!(ended_of(&without), ended_of(&with));

@@ -1,5 +1,7 @@
 //! What ends an acceptance, and what does not bring it back.
 
+use proptest::prelude::*;
+
 use super::*;
 
 #[test]
@@ -314,4 +316,131 @@ fn what_ended_is_said_once_in_a_part() {
     let ended = world.plan.status.as_ref().unwrap().ended_risks.clone();
     assert_eq!(ended.as_deref(), Some(ids.join(" ").as_str()));
     assert_eq!(world.verdict(), Some(Verdict::Stop));
+}
+
+/// Upgrades that plan the same release take turns at the plan: what becomes worse in the turn of another ends what one has accepted, and what is put
+/// back on the plan says so.
+#[test]
+fn what_becomes_worse_while_an_acceptance_is_off_the_plan_ends_it() {
+    for by_uuid in [false, true] {
+        let mut world = World::new(&["a"]);
+        world.ask_anew(&[("one", Level::Warning), ("two", Level::Warning)]);
+        let uuid = |uid: &str| {
+            let part = world.parts[&name("a")].status.as_ref().unwrap();
+            let found = part.insights.iter().find(|found| found.insight.uid == uid);
+            found.unwrap().insight.uuid.clone()
+        };
+        let risk = |id: &str, uid: &str| match by_uuid {
+            false => risk_on_plan(id, uid, Level::Warning),
+            true => PlanAcceptedRisk {
+                uuid: Some(uuid(uid)),
+                informer: None,
+                uid: None,
+                ..risk_on_plan(id, uid, Level::Warning)
+            },
+        };
+        let own = vec![risk("0001", "one"), risk("0002", "two")];
+        let well = [("one", Level::Warning), ("two", Level::Warning)];
+        world.plan.spec.accepted_risks.clone_from(&own);
+        world.ask_anew(&well);
+        assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
+        world.plan.spec.accepted_risks.clear();
+        world.ask_anew(&well);
+        world.ask_anew(&[("one", Level::Error), ("two", Level::Warning)]);
+        let ended = world
+            .events
+            .iter()
+            .filter(|event| event.reason() == "RiskNoLongerAccepted");
+        assert_eq!(ended.count(), 1, "{:?}", world.events);
+        world.ask_anew(&well);
+        world.plan.spec.accepted_risks.clone_from(&own);
+        for _ in 0..2 {
+            world.ask_anew(&well);
+            assert_eq!(state_of(&world, "one"), Some(AcceptanceState::LevelRaised));
+            assert_eq!(state_of(&world, "two"), Some(AcceptanceState::Accepted));
+            let status = world.plan.status.clone().unwrap();
+            assert_eq!(status.ended_risks.as_deref(), Some("0001"));
+            assert_eq!(status.ended_before, None);
+        }
+        let ended = world
+            .events
+            .iter()
+            .filter(|event| event.reason() == "RiskNoLongerAccepted");
+        assert_eq!(ended.count(), 1, "it is said once: {:?}", world.events);
+    }
+}
+
+/// Those that are on the plan come first: however many were on it before, none of them is forgotten.
+#[test]
+fn of_what_was_on_the_plan_so_much_is_known_that_all_may_take_turns() {
+    let mut world = World::new(&["a"]);
+    for turn in 0..5 {
+        world.plan.spec.accepted_risks = (0..64)
+            .map(|number| risk_on_plan(&format!("{turn}{number:03}"), "one", Level::Warning))
+            .collect();
+        world.ask_anew(&[("one", Level::Warning)]);
+        let seen = world.plan.status.clone().unwrap().seen_risks;
+        assert_eq!(seen.len(), 128.min(64 * (turn + 1)), "{turn}");
+        assert!(
+            seen[..64]
+                .iter()
+                .all(|seen| seen.id.starts_with(&turn.to_string()))
+        );
+    }
+}
+
+/// What may happen to a plan with one finding: which of two acceptances are on it, and what is found; nothing if it is not found.
+type Turn = (bool, bool, Option<Level>);
+
+fn turns() -> impl Strategy<Value = Vec<Turn>> {
+    let level = prop_oneof![
+        4 => Just(Some(Level::Warning)),
+        3 => Just(Some(Level::Error)),
+        1 => Just(Some(Level::Critical)),
+        1 => Just(Some(Level::Unknown)),
+        1 => Just(Some(Level::Info)),
+        1 => Just(None),
+    ];
+    proptest::collection::vec((any::<bool>(), any::<bool>(), level), 1..16)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whoever is on the plan in between: an acceptance that has been on it accepts nothing more once the finding has been worse than it covered,
+    /// unless it was so already whenever it was looked at.
+    #[test]
+    fn an_acceptance_that_has_covered_a_finding_never_widens(turns in turns()) {
+        let mut world = World::new(&["a"]);
+        let risks = [
+            risk_on_plan("0001", "one", Level::Warning),
+            risk_on_plan("0002", "one", Level::Error),
+        ];
+        let mut was_on_plan = [false; 2];
+        let mut has_ended = [false; 2];
+        let mut before: Option<Level> = None;
+        for (first, second, found) in turns {
+            let on_plan = [first, second];
+            let chosen = risks.iter().zip(on_plan).filter(|(_, is_on)| *is_on);
+            world.plan.spec.accepted_risks = chosen.map(|(risk, _)| risk.clone()).collect();
+            // What is missing once is missing for good when it is so twice.
+            match found {
+                Some(level) => world.ask_anew(&[("one", level)]),
+                None => (0..2).for_each(|_| world.ask_anew(&[])),
+            }
+            for (index, risk) in risks.iter().enumerate() {
+                was_on_plan[index] |= on_plan[index];
+                let is_worse = found.is_some_and(|level| !acceptance::covers(risk.level, level));
+                let was_covered = before.is_none_or(|level| acceptance::covers(risk.level, level));
+                has_ended[index] |= was_on_plan[index] && is_worse && was_covered;
+            }
+            before = found;
+            let Some(level) = found else { continue };
+            let counts = |index: usize| {
+                on_plan[index] && !has_ended[index] && acceptance::covers(risks[index].level, level)
+            };
+            let expected = counts(0) || counts(1);
+            prop_assert_eq!(state_of(&world, "one") == Some(AcceptanceState::Accepted), expected);
+        }
+    }
 }

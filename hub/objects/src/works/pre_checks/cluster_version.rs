@@ -394,7 +394,7 @@ fn advice(uid: &str) -> (&'static str, &'static str) {
             "Correct what the condition Upgradeable of ClusterVersion names",
         ),
         "updates-not-retrieved" => (
-            "None",
+            "Unknown",
             "Make the update service reachable, or choose a channel that it knows",
         ),
         "image-required" => (
@@ -406,6 +406,9 @@ fn advice(uid: &str) -> (&'static str, &'static str) {
             "Unknown",
             "Read what the risk is, and whether it applies to this cluster",
         ),
-        _ => ("None", "Choose a version of oc adm upgrade, or another channel"),
+        _ => (
+            "Unknown",
+            "Choose a version of oc adm upgrade, or another channel",
+        ),
     }
 }

@@ -80,7 +80,7 @@ impl ClusterView<'_> {
     }
 
     /// An answer with what is accepted as of now. An agent judges that itself; what it cannot know yet is added. What it has found for another
-    /// upgrade does not hold this one, as far as that is accepted here.
+    /// upgrade does not hold this one, as far as that is accepted here; what is accepted for that one is not accepted here.
     pub(super) fn judged(&self, work: &PreCheckWork, answer: &PreCheckAnswer) -> PreCheckAnswer {
         let mut answer = answer.clone();
         let risks = self.accepted_risks();
@@ -97,6 +97,11 @@ impl ClusterView<'_> {
             },
         ) = (&work.answer, &mut answer.source)
         {
+            let for_another = answer
+                .findings
+                .iter()
+                .filter(|found| found.acceptance.is_accepted());
+            *unaccepted += for_another.count();
             let accepted = judged
                 .iter()
                 .filter(|found| found.acceptance == FindingAcceptance::Unconfirmed);
@@ -137,14 +142,20 @@ impl ClusterView<'_> {
         let accepted_by = self.accepted_by(found, risks);
         let asked = work.question.as_ref();
         let is_own = !matches!(work.answer, KnownAnswer::OfAnother(_));
+        let said = match is_own {
+            true => found.acceptance,
+            false => Some(self.acceptance(found, risks))
+                .filter(|said| !said.is_accepted())
+                .unwrap_or_default(),
+        };
         let knows = || is_own && asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
-        let is_new = accepted_by.is_some() && !found.acceptance.is_accepted() && !knows();
+        let is_new = accepted_by.is_some() && !said.is_accepted() && !knows();
         let acceptance = if is_new {
             FindingAcceptance::Unconfirmed
         } else {
-            found.acceptance
+            said
         };
-        let counts = is_new || found.acceptance.is_accepted();
+        let counts = is_new || said.is_accepted();
         Finding {
             acceptance,
             accepted_by: accepted_by

@@ -243,3 +243,17 @@ fn what_was_found_for_another_upgrade_holds_unless_it_is_accepted_here() {
     world.settle();
     assert_eq!(started(&world), [0]);
 }
+
+/// Nor is what is accepted for the other one accepted here, or over here.
+#[test]
+fn what_another_upgrade_has_accepted_is_not_accepted_here() {
+    for for_another in [FindingAcceptance::Accepted, FindingAcceptance::LevelRaised] {
+        let mut world = world(PreChecksMode::Require);
+        world.taken_with(0, for_another);
+        world.settle();
+        let (accepted, blocks_again) = (world.acceptance(0), world.blocks_again());
+        assert_eq!(accepted, Some(FindingAcceptance::None), "{for_another:?}");
+        assert_eq!(blocks_again, 0, "{for_another:?}");
+        assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+    }
+}

@@ -174,6 +174,29 @@ impl World {
         self.update_decider();
     }
 
+    /// Another upgrade asks the agent of the cluster, and what it finds is accepted for that one, or is no longer; something else holds that one.
+    pub fn taken_with(&mut self, number: usize, acceptance: FindingAcceptance) {
+        self.taken(number, true);
+        let work = self.row(number).and_then(|row| row.pre_checks.as_mut());
+        if let Some(KnownAnswer::OfAnother(found)) = work.map(|work| &mut Arc::make_mut(work).answer) {
+            let accepted = Finding {
+                acceptance,
+                ..finding()
+            };
+            let other = Finding {
+                uuid: Some("other".into()),
+                uid: Some("other".into()),
+                ..finding()
+            };
+            found.findings = [accepted, other].into();
+        }
+    }
+
+    /// How many clusters are held by what somebody had accepted.
+    pub fn blocks_again(&mut self) -> usize {
+        self.plan().report.pre_checks.blocked_again
+    }
+
     /// Another upgrade asks the agent of the cluster, which finds something for that one, or does not.
     pub fn taken(&mut self, number: usize, finds: bool) {
         let found = finds.then(|| answer_by_agent(self.now, true));
