@@ -248,7 +248,7 @@ test('the text that is compared can be applied, and a new upgrade is named as on
   expect(body.seen).toBe('');
 });
 
-test('who applies a text is told from which upgrades it takes clusters', async ({ dashboard: { page, open } }) => {
+test('applying a text says from which upgrades it takes clusters', async ({ dashboard: { page, open } }) => {
   await open('#/plan?upgrade=default/spring');
   await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
   await page.getByRole('button', { name: 'Forecast' }).click();

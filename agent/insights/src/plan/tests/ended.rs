@@ -330,14 +330,17 @@ fn what_becomes_worse_while_an_acceptance_is_off_the_plan_ends_it() {
             let found = part.insights.iter().find(|found| found.insight.uid == uid);
             found.unwrap().insight.uuid.clone()
         };
-        let risk = |id: &str, uid: &str| match by_uuid {
-            false => risk_on_plan(id, uid, Level::Warning),
-            true => PlanAcceptedRisk {
+        let risk = |id: &str, uid: &str| {
+            let by_name = risk_on_plan(id, uid, Level::Warning);
+            if !by_uuid {
+                return by_name;
+            }
+            PlanAcceptedRisk {
                 uuid: Some(uuid(uid)),
                 informer: None,
                 uid: None,
-                ..risk_on_plan(id, uid, Level::Warning)
-            },
+                ..by_name
+            }
         };
         let own = vec![risk("0001", "one"), risk("0002", "two")];
         let well = [("one", Level::Warning), ("two", Level::Warning)];

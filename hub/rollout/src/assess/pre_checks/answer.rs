@@ -142,11 +142,11 @@ impl ClusterView<'_> {
         let accepted_by = self.accepted_by(found, risks);
         let asked = work.question.as_ref();
         let is_own = !matches!(work.answer, KnownAnswer::OfAnother(_));
-        let said = match is_own {
-            true => found.acceptance,
-            false => Some(self.acceptance(found, risks))
-                .filter(|said| !said.is_accepted())
-                .unwrap_or_default(),
+        let said = if is_own {
+            found.acceptance
+        } else {
+            let here = Some(self.acceptance(found, risks));
+            here.filter(|said| !said.is_accepted()).unwrap_or_default()
         };
         let knows = || is_own && asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
         let is_new = accepted_by.is_some() && !said.is_accepted() && !knows();
