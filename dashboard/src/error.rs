@@ -45,6 +45,9 @@ pub(crate) fn or_unread<T: Default>(read: Result<T, ApiError>, unread: &mut Vec<
     })
 }
 
+/// The reason of an answer where the hub has given none.
+const HUB_SILENT: &str = "HubSilent";
+
 impl ApiError {
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
@@ -60,6 +63,19 @@ impl ApiError {
             reason: Some("NothingWritten"),
             ..self
         }
+    }
+
+    /// The hub has not answered.
+    pub fn silent(message: impl Into<String>) -> Self {
+        Self {
+            reason: Some(HUB_SILENT),
+            ..Self::unavailable(message)
+        }
+    }
+
+    /// Whether the hub has not answered.
+    pub fn is_silence(&self) -> bool {
+        self.reason == Some(HUB_SILENT)
     }
 
     /// The status of the answer.

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use drydock_objects::ClusterDetails;
 use drydock_objects::works::pre_checks::ASKED_FOR;
-use drydock_rollout::{BELONGS_TO, LEFT_TO};
+use drydock_rollout::{BELONGS_TO, EARLIER, LEFT_TO};
 
 use crate::access::Scope;
 
 /// How such texts begin, before the namespace and the name.
-const NAMING: [&str; 3] = [BELONGS_TO, LEFT_TO, ASKED_FOR];
+const NAMING: [&str; 4] = [BELONGS_TO, LEFT_TO, ASKED_FOR, EARLIER];
 
 /// A text without the names of upgrades that are not shown.
 pub(crate) fn hide<'a>(text: &'a str, scope: &Scope) -> Cow<'a, str> {
@@ -50,11 +50,13 @@ mod tests {
     #[test]
     fn no_upgrade_is_named_that_is_not_shown() {
         let one = Scope::of(Some("team-a"));
-        let hidden = "c1: the cluster belongs to upgrade team-b/secret until that upgrade has finished there; its agent is asked for team-b/other at present";
+        let hidden = "c1: the cluster belongs to upgrade team-b/secret until that upgrade has finished there; its agent is asked for team-b/other at present; \
+                      2 clusters wait in the earlier upgrade team-b/third, too";
         assert_eq!(
             hide(hidden, &one),
             "c1: the cluster belongs to upgrade (of another namespace) until that upgrade has finished there; \
-             its agent is asked for (of another namespace) at present"
+             its agent is asked for (of another namespace) at present; \
+             2 clusters wait in the earlier upgrade (of another namespace), too"
         );
         let own = hidden.replace("team-b", "team-a");
         assert_eq!(hide(&own, &one), own);

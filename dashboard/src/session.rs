@@ -1,6 +1,6 @@
 //! Who looks, and at what.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
 use axum::body::Body;
@@ -63,8 +63,12 @@ pub(crate) async fn snapshot(
     viewer: Viewer,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    dashboard.is_current()?;
     let feed = dashboard.open(&viewer.scope)?;
+    if !feed.has_view() {
+        return Err(dashboard.not_ready());
+    }
+    dashboard.hub_answers(&viewer).await?;
+    dashboard.is_current()?;
     let now = dashboard.live().clock().now();
     // Many who ask at the same moment, as after a cut, get the same bytes.
     let age = SignedDuration::try_from(dashboard.settings().keep_alive).unwrap_or_default() / 30;
@@ -73,7 +77,6 @@ pub(crate) async fn snapshot(
     let Some(bytes) = made else {
         return Err(dashboard.not_ready());
     };
-    viewer.hub_answers(dashboard.settings().speed).await?;
     let json = HeaderValue::from_static("application/json");
     let is_compressed = accepts_gzip(&headers);
     let body = if is_compressed {
@@ -105,14 +108,31 @@ impl Dashboard {
         if outdated.is_empty() {
             return Ok(());
         }
-        let watches = outdated
-            .iter()
-            .map(|(part, why)| format!("the watch of {part} fails ({why})"));
+        let mut parts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (part, why) in &outdated {
+            parts.entry(why).or_default().push(part);
+        }
+        let watches = parts.into_iter().map(|(why, parts)| match parts.as_slice() {
+            [part] => format!("the watch of {part} fails ({why})"),
+            parts => format!("the watches of {} fail ({why})", parts.join(", ")),
+        });
         let watches: Vec<String> = watches.collect();
         Err(ApiError::unavailable(format!(
             "not connected: {}",
             watches.join(", ")
         )))
+    }
+
+    /// Whether the hub answers a viewer. Where it does not, its watches may have died without a word.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub(crate) async fn hub_answers(&self, viewer: &Viewer) -> Result<(), ApiError> {
+        let answered = viewer.hub_answers(self.settings().speed).await;
+        if answered.as_ref().is_err_and(ApiError::is_silence) {
+            self.live().doubt();
+        }
+        answered
     }
 
     /// What has not been seen yet; and why, where the API server refuses it.

@@ -89,8 +89,8 @@ pub(crate) async fn changes(
     from: Result<Query<From>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(from) = from.map_err(|rejection| ApiError::new(rejection.status(), rejection.body_text()))?;
+    dashboard.hub_answers(&viewer).await?;
     dashboard.is_current()?;
-    viewer.hub_answers(dashboard.settings().speed).await?;
     let feed = dashboard.open(&viewer.scope)?;
     let follower = dashboard
         .feeds()
@@ -188,8 +188,12 @@ impl Review {
             let now = self.dashboard.viewer(credentials, ANSWERED_LATELY).await?;
             Ok::<_, ApiError>((now.lost().await?, now.scope))
         };
-        let (lost, scope) = timeout(ANSWERED_WITHIN * self.speed(), asked).await.ok()?.ok()?;
-        self.viewer.hub_answers(self.speed()).await.ok()?;
+        let Ok(answered) = timeout(ANSWERED_WITHIN * self.speed(), asked).await else {
+            self.dashboard.live().doubt();
+            return None;
+        };
+        let (lost, scope) = answered.ok()?;
+        self.dashboard.hub_answers(&self.viewer).await.ok()?;
         (scope == self.viewer.scope).then_some(lost)
     }
 

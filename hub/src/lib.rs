@@ -70,6 +70,7 @@ pub async fn run(
     let cache = Cache::new(Fleet::new(settings.same_namespace_placements), triggers.clone());
     let health = WatchHealth::register(&settings.registry)?;
     let watching = Watching {
+        doubts: None,
         client: &client,
         cache: &cache,
         readiness: &readiness,

@@ -10,6 +10,7 @@ use drydock_runtime::Clock;
 use drydock_runtime::admin::Readiness;
 use drydock_runtime::tasks::Tasks;
 use drydock_runtime::watch_backoff::with_backoff;
+use drydock_runtime::watch_doubts::WatchDoubts;
 use futures::{Stream, StreamExt};
 use jiff::Timestamp;
 use kube::runtime::watcher;
@@ -27,7 +28,12 @@ pub struct LiveFleet {
     triggers: ReconcileTriggers,
     clock: Clock,
     refusals: Refusals,
+    doubts: WatchDoubts,
 }
+
+/// Why what is seen of a kind is old that has not been listed since the API server was silent.
+const DOUBTED: &str =
+    "the API server did not answer for a while, and what has changed meanwhile is still being read";
 
 impl LiveFleet {
     /// Starts the watches as `tasks`. Changes are gathered for as long as `pace` says.
@@ -41,6 +47,7 @@ impl LiveFleet {
         let readiness = Readiness::default();
         let triggers = ReconcileTriggers::new(pace);
         let refusals = Refusals::default();
+        let doubts = WatchDoubts::default();
         let cache = Cache::new(Fleet::new(false), triggers.clone());
         let watching = Watching {
             client,
@@ -48,13 +55,15 @@ impl LiveFleet {
             readiness: &readiness,
             health: None,
             refusals: Some(&refusals),
+            doubts: Some(&doubts),
             clock,
             shutdown,
         };
         cache::follow(&watching, tasks);
         readiness.expect("upgrades");
         let api: Api<ManagedClustersUpgrade> = Api::all(client.clone());
-        let events = with_backoff(watcher(api, watcher::Config::default()));
+        let make = move || with_backoff(watcher(api.clone(), watcher::Config::default()));
+        let events = doubts.watch("upgrades").events(make);
         let events = follow_upgrades(events, cache.clone(), |_| {});
         let (ready, refused, until) = (readiness.clone(), refusals.clone(), shutdown.clone());
         let by = clock.clone();
@@ -71,12 +80,18 @@ impl LiveFleet {
             }
             Ok::<_, std::convert::Infallible>(())
         });
+        let (looking, until) = (doubts.clone(), shutdown.clone());
+        tasks.spawn("doubted watches", async move {
+            until.run_until_cancelled(looking.look_after()).await;
+            Ok::<_, std::convert::Infallible>(())
+        });
         Self {
             cache,
             readiness,
             triggers,
             clock: clock.clone(),
             refusals,
+            doubts,
         }
     }
 
@@ -114,10 +129,19 @@ impl LiveFleet {
         self.refusals.all()
     }
 
-    /// The kinds whose watches have failed again and again for at least half a minute, and why: what is seen of them is old, until they are
-    /// read again. Not those that the rest shows without.
+    /// The API server has not answered somebody: watches may have died without a word, and are begun anew.
+    pub fn doubt(&self) {
+        self.doubts.doubt();
+    }
+
+    /// The kinds whose watches have failed again and again for at least half a minute, or have not listed since the API server did not answer, and
+    /// why: what is seen of them is old, until they are read again. Not those that the rest shows without.
     pub fn outdated(&self) -> BTreeMap<&'static str, String> {
-        self.refusals.lasting(self.clock.now())
+        let doubted = self.doubts.doubted().into_iter();
+        let doubted = doubted.filter(|part| !self.refusals.leave_out(part));
+        let mut outdated: BTreeMap<_, _> = doubted.map(|part| (part, DOUBTED.to_owned())).collect();
+        outdated.extend(self.refusals.lasting(self.clock.now()));
+        outdated
     }
 
     /// The clock by which the fleet is looked at.

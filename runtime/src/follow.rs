@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::object_key::ObjectKey;
 use crate::watch_backoff::with_backoff;
+use crate::watch_doubts::DoubtedWatch;
 
 /// What a watch reports about an object.
 #[derive(Debug)]
@@ -32,10 +33,12 @@ pub fn version_of(object: &impl Resource) -> u64 {
 }
 
 /// Lists and watches `api` until `shutdown`, and passes each object to `seen`. `synced` is called once, when the first list is complete;
-/// `answered` after each answer, with the error if it was one; not after an attempt to list, which says nothing yet.
+/// `answered` after each answer, with the error if it was one; not after an attempt to list, which says nothing yet. Where it may be `doubted` it
+/// is begun anew then.
 pub async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
+    doubted: Option<DoubtedWatch>,
     seen: impl FnMut(ObjectChange<'_, K>),
     synced: impl FnOnce(),
     answered: impl Fn(Option<&watcher::Error>),
@@ -43,7 +46,12 @@ pub async fn follow<K>(
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = with_backoff(watcher::watcher(api, config)).inspect(|event| {
+    let make = move || with_backoff(watcher::watcher(api.clone(), config.clone()));
+    let events = match doubted {
+        Some(doubted) => doubted.events(make).left_stream(),
+        None => make().right_stream(),
+    };
+    let events = events.inspect(|event| {
         if !matches!(event, Ok(Event::Init)) {
             answered(event.as_ref().err());
         }

@@ -16,5 +16,6 @@ pub mod shutdown;
 pub mod tasks;
 pub mod telemetry;
 pub mod watch_backoff;
+pub mod watch_doubts;
 
 pub use virtual_clock::Clock;

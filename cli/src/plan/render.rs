@@ -1,6 +1,7 @@
 //! What `plan` says to people.
 
 use drydock_forecast::StopCause;
+use drydock_rollout::EARLIER;
 use jiff::Timestamp;
 
 use super::report::{Counts, Figures, FinishBy, Obstacle, PlanReport, whole_seconds};
@@ -89,7 +90,7 @@ fn summary(report: &PlanReport) -> Vec<String> {
 pub fn shared(report: &PlanReport) -> impl Iterator<Item = String> + '_ {
     report.shared.iter().map(|other| {
         format!(
-            "{} wait{} in {}, too: one that starts here first is left out there, for good",
+            "{} wait{} in {EARLIER}{}, too: one that starts here first is left out there, for good",
             clusters(other.clusters),
             if other.clusters == 1 { "s" } else { "" },
             table::printable(&other.upgrade)

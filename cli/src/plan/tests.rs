@@ -201,8 +201,7 @@ fn from_which_upgrades_clusters_are_taken_is_said() {
             .map(|other| (other.upgrade.as_str(), other.clusters))
             .collect();
         assert_eq!(shared, expected);
-        let said =
-            "3 clusters wait in default/autumn, too: one that starts here first is left out there, for good";
+        let said = "3 clusters wait in the earlier upgrade default/autumn, too: one that starts here first is left out there, for good";
         let shown = render::render(&report, Detail::default());
         assert_eq!(shown.contains(said), !expected.is_empty(), "{shown}");
     }

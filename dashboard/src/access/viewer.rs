@@ -224,7 +224,7 @@ impl Viewer {
 }
 
 fn silent(why: &str) -> ApiError {
-    ApiError::unavailable(format!("the API server of the hub does not answer{why}"))
+    ApiError::silent(format!("the API server of the hub does not answer{why}"))
 }
 
 fn not_shown(namespace: &str) -> ApiError {

@@ -77,7 +77,8 @@ async fn what_waits_for_somebody_says_why_and_what_to_do() {
     let change = events.until(|change| waits(change).is_some()).await;
     assert_eq!(
         waits(&change).unwrap(),
-        "accept the cluster: clusteradm accept --clusters dev3"
+        "accept the cluster: clusteradm accept --clusters dev3; if spec.hubAcceptsClient is true already, see whether OCM's registration \
+         controller runs on the hub"
     );
     // It is valid for the server, and never is.
     let windows = json!([{"cron": "0 3 30 2 *", "duration": "1h"}]);
@@ -475,10 +476,56 @@ async fn a_page_ends_whose_hub_does_not_answer_and_comes_back_with_it() {
             );
         }
         server.set_fault_hook(None);
+        // What has changed meanwhile is read first.
+        tokio::time::sleep(Duration::from_mins(1)).await;
         assert_eq!(page.get("/api/snapshot").await.0, StatusCode::OK);
         let _follows = page.changes(revision).await;
         page.end().await;
     }
+}
+
+/// As behind a load balancer one of whose servers is gone: what was asked of it is never answered, also when others answer again.
+#[tokio::test(start_paused = true)]
+async fn after_an_outage_nothing_is_shown_as_new_before_it_was_read() {
+    let page = Page::of(1).await;
+    let revision = page.revision().await;
+    let mut events = page.changes(revision).await;
+    let server = page.fleet.hub_server().unwrap();
+    let swallow = |asked: &RequestInfo<'_>| match asked.identity.name() {
+        "page" | "kubectl-drydock" => FaultAction::Delay(Duration::from_hours(24)),
+        _ => FaultAction::Pass,
+    };
+    server.set_fault_hook(Some(Arc::new(swallow)));
+    server.cut_watches(|_, _| true);
+    let ended = async { while events.next().await.is_some() {} };
+    timeout(Duration::from_mins(1), ended).await.expect("it ends");
+    page.upgrade(&["dev1"]).await;
+    server.set_fault_hook(None);
+    let began = tokio::time::Instant::now();
+    let mut was_refused = false;
+    loop {
+        let (status, answer) = page.get("/api/snapshot").await;
+        if status == StatusCode::OK {
+            break;
+        }
+        let words = answer["error"].as_str().unwrap();
+        assert!(
+            words.contains("the API server did not answer for a while"),
+            "{words}"
+        );
+        was_refused = true;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(was_refused);
+    // What was read is shown as quickly as any change.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let (_, answer) = page.get("/api/snapshot").await;
+    assert!(
+        answer.to_string().contains(UPGRADE),
+        "it is live, and old: {answer}"
+    );
+    assert!(began.elapsed() <= Duration::from_mins(1), "{:?}", began.elapsed());
+    page.end().await;
 }
 
 #[tokio::test(start_paused = true)]

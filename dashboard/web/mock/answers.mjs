@@ -151,7 +151,7 @@ export function forecast(fleet, key, title, slower = 1) {
     inFlightAtMost: Math.ceil(total * 0.05),
     curve,
     blocked: [{ reason: 'NotAvailable', message: 'their klusterlets do not answer', clusters: ['dev9'] }],
-    shared: ['5 clusters wait in default/autumn, too: one that starts here first is left out there, for good'],
+    shared: ['5 clusters wait in the earlier upgrade default/autumn, too: one that starts here first is left out there, for good'],
   };
 }
 

@@ -147,6 +147,7 @@ test('who cannot see the page hears what has become different', async ({ dashboa
 test('retry of one cluster', async ({ dashboard: { page, open, server } }) => {
   await open('#/upgrade/default/spring');
   await page.getByRole('button', { name: 'Retry fra-dev-3' }).click();
+  await expect(page.getByRole('dialog')).toContainText('fra-dev-3 starts over to 4.18.9');
   await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
   await expect(page.getByRole('dialog')).toContainText('fra-dev-3 starts over');
   expect(server.state.fleet.clusters.get('fra-dev-3')?.state).toBe('NotStarted');
@@ -252,7 +253,7 @@ test('applying a text says from which upgrades it takes clusters', async ({ dash
   await open('#/plan?upgrade=default/spring');
   await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
   await page.getByRole('button', { name: 'Forecast' }).click();
-  const sentence = '5 clusters wait in default/autumn, too: one that starts here first is left out there, for good.';
+  const sentence = '5 clusters wait in the earlier upgrade default/autumn, too: one that starts here first is left out there, for good.';
   await expect(page.getByRole('main')).toContainText(sentence);
   await page.getByRole('button', { name: 'Apply…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });

@@ -61,10 +61,7 @@ pub fn digest(object: &UpgradeRiskAcceptance) -> AcceptanceDigest {
     let is_there = object.metadata.deletion_timestamp.is_none();
     let risks = object.spec.accepted_risks.iter().filter(|_| is_there);
     AcceptanceDigest {
-        upgrade: UpgradeKey::new(
-            object.namespace().unwrap_or_default(),
-            object.spec.upgrade.as_str(),
-        ),
+        upgrade: upgrade(object),
         version: object.resource_version(),
         risks: risks.filter_map(|risk| read(object, risk)).collect(),
     }
@@ -73,7 +70,7 @@ pub fn digest(object: &UpgradeRiskAcceptance) -> AcceptanceDigest {
 /// Reads an entry of an object, with where it has ended; `None` if it cannot be read, and so accepts nothing.
 pub fn read(object: &UpgradeRiskAcceptance, risk: &AcceptedRisk) -> Option<RiskAcceptance> {
     let created = object.metadata.creation_timestamp.as_ref();
-    let risk = parse(&object.spec.target, created.map(|created| created.0), risk)?;
+    let risk = parse(object, created.map(|created| created.0), risk)?;
     Some(RiskAcceptance {
         ended: ended_on(object.status.as_ref(), &risk.id),
         ..risk
@@ -97,7 +94,19 @@ fn ended_on(status: Option<&UpgradeRiskAcceptanceStatus>, id: &str) -> EndedOn {
     }
 }
 
-fn parse(target: &str, created: Option<Timestamp>, risk: &AcceptedRisk) -> Option<RiskAcceptance> {
+/// For which upgrade it accepts.
+fn upgrade(object: &UpgradeRiskAcceptance) -> UpgradeKey {
+    UpgradeKey::new(
+        object.namespace().unwrap_or_default(),
+        object.spec.upgrade.as_str(),
+    )
+}
+
+fn parse(
+    object: &UpgradeRiskAcceptance,
+    created: Option<Timestamp>,
+    risk: &AcceptedRisk,
+) -> Option<RiskAcceptance> {
     let AcceptedRisk {
         finding,
         informer,
@@ -122,7 +131,7 @@ fn parse(target: &str, created: Option<Timestamp>, risk: &AcceptedRisk) -> Optio
         .as_ref()
         .map(|selector| parse_selector("clusterSelector", selector));
     let risk = RiskAcceptance {
-        target: target.into(),
+        target: object.spec.target.as_str().into(),
         id: Arc::default(),
         ended: EndedOn::default(),
         finding,
@@ -141,7 +150,7 @@ fn parse(target: &str, created: Option<Timestamp>, risk: &AcceptedRisk) -> Optio
         until: until.as_ref().map(|until| until.0),
     };
     // Its name is by what it says: who deletes an entry and puts it back as it was has not accepted anew.
-    let risk = risk.named();
+    let risk = risk.named(&upgrade(object));
     Some(RiskAcceptance {
         accepted_at: risk.accepted_at.or(created),
         ..risk
@@ -181,6 +190,24 @@ mod tests {
             "it counts since then"
         );
         assert_ne!(read(first, Some(first)).id, read(first, Some(second)).id);
+    }
+
+    /// By a template many are alike: that one has ended says nothing of that for another upgrade.
+    #[test]
+    fn who_accepts_the_same_for_another_upgrade_accepts_something_else() {
+        let id = |namespace: &str, upgrade: &str| {
+            let object = json!({
+                "metadata": {"name": "a", "namespace": namespace},
+                "spec": {"upgrade": upgrade, "target": "4.14.12", "acceptedRisks": [{
+                    "informer": "mco", "uid": "x", "reason": "known", "acceptedBy": "ann",
+                }]},
+            });
+            let risks = digest(&serde_json::from_value(object).unwrap()).risks;
+            risks[0].id.to_string()
+        };
+        assert_ne!(id("hub", "spring"), id("hub", "autumn"));
+        assert_ne!(id("hub", "spring"), id("lab", "spring"));
+        assert_eq!(id("hub", "spring"), id("hub", "spring"));
     }
 
     #[test]

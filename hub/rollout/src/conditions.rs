@@ -308,6 +308,9 @@ fn completed(report: &Report) -> String {
 /// How a text names the upgrade that clusters are left to: not everybody may know of that.
 pub const LEFT_TO: &str = "left to the later upgrade ";
 
+/// How a text names an upgrade from which clusters are taken: not everybody may know of that.
+pub const EARLIER: &str = "the earlier upgrade ";
+
 /// How many clusters are left to later upgrades, each after a semicolon; empty if none are.
 pub fn left_to_later(report: &Report) -> String {
     let parts = report.left_to.iter().take(3);

@@ -39,7 +39,7 @@ use std::borrow::Cow;
 pub use assess::{ClusterPreChecks, rollout_since};
 pub use check::{Violation, check};
 pub use conditions::{
-    ConditionStatus, ConditionType, LEFT_TO, UpgradeCondition, left_to_later, upgrade_conditions,
+    ConditionStatus, ConditionType, EARLIER, LEFT_TO, UpgradeCondition, left_to_later, upgrade_conditions,
 };
 pub use decide::decide;
 pub use decider::Decider;

@@ -78,6 +78,11 @@ impl Refusals {
         self.those(|_| true)
     }
 
+    /// Whether a kind may not be read, and the rest shows without it.
+    pub fn leave_out(&self, part: &str) -> bool {
+        self.locked().get(part).is_some_and(|refusal| refusal.is_left_out)
+    }
+
     /// Those that last: what was seen of these kinds is old.
     pub fn lasting(&self, now: Timestamp) -> BTreeMap<&'static str, String> {
         self.those(|refusal| refusal.lasts(now))

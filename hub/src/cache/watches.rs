@@ -19,6 +19,7 @@ use drydock_runtime::admin::Readiness;
 use drydock_runtime::follow::{self, ObjectChange, version_of};
 use drydock_runtime::object_key::ObjectKey;
 use drydock_runtime::tasks::Tasks;
+use drydock_runtime::watch_doubts::WatchDoubts;
 use futures::Stream;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher::{self, Event};
@@ -39,6 +40,8 @@ pub(crate) struct Watching<'a> {
     pub health: Option<&'a WatchHealth>,
     /// Where it is kept what may not be read, for who looks on with any rights: what is not essential is then left out.
     pub refusals: Option<&'a Refusals>,
+    /// Where it is kept which watches may have died without a word, for who says how old what it shows is.
+    pub doubts: Option<&'a WatchDoubts>,
     pub clock: &'a Clock,
     pub shutdown: &'a CancellationToken,
 }
@@ -162,6 +165,7 @@ impl Watching<'_> {
         let (readiness, cache, shutdown) =
             (self.readiness.clone(), self.cache.clone(), self.shutdown.clone());
         let (health, refusals, clock) = (self.health.cloned(), self.refusals.cloned(), self.clock.clone());
+        let doubted = self.doubts.map(|doubts| doubts.watch(part));
         let api = Api::<K>::all(self.client.clone());
         tasks.spawn(part, async move {
             let seen = |seen: ObjectChange<'_, K>| cache.change(|fleet| see(fleet, seen));
@@ -175,7 +179,16 @@ impl Watching<'_> {
                     cache.change(|fleet| leave_out(fleet, part));
                 }
             };
-            follow::follow(api, config, seen, || readiness.ready(part), answered, shutdown).await;
+            follow::follow(
+                api,
+                config,
+                doubted,
+                seen,
+                || readiness.ready(part),
+                answered,
+                shutdown,
+            )
+            .await;
             Ok::<_, std::convert::Infallible>(())
         });
     }

@@ -31,6 +31,9 @@ pub struct PreChecks {
     pub base_version: Option<String>,
     /// The version that the update would lead to.
     pub target_release: String,
+    /// The upgrade of the fleet for which the hub has it asked at present, if it has: what is accepted for that one counts meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_for: Option<String>,
     /// Is it of the cluster's objects alone, where no plan can say what is accepted?
     pub computed: bool,
     /// Whether it should be started.
@@ -142,7 +145,14 @@ pub fn of_plan(plan: &UpdatePlan, objects: &[UpdatePlanInsight], now: Timestamp)
             part(plan, (&informer.name, informer.state), object, &ended, now)
         })
         .collect();
-    judged(&plan.spec.target_release, status.base_version, parts)
+    let asked_for = plan.spec.asked_for.as_deref();
+    let upgrade = asked_for.and_then(|asked_for| asked_for.split_whitespace().next());
+    PreChecks {
+        asked_for: upgrade
+            .filter(|_| !plan.spec.accepted_risks.is_empty())
+            .map(str::to_owned),
+        ..judged(&plan.spec.target_release, status.base_version, parts)
+    }
 }
 
 /// One informer's part. What was written for another plan of this name, or before it was changed, is no answer.
@@ -256,6 +266,7 @@ fn judged(target: &str, base_version: Option<String>, parts: Vec<CheckedPart<'_>
         judgement.verdict
     };
     PreChecks {
+        asked_for: None,
         base_version,
         target_release: target.to_owned(),
         computed: false,

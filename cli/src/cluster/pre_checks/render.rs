@@ -50,6 +50,13 @@ fn heading(checks: &PreChecks) -> String {
         Verdict::Stop => stop(checks),
     };
     let mut text = format!("{update}: {} ({why})\n", checks.verdict.as_str());
+    if let Some(upgrade) = &checks.asked_for {
+        let upgrade = one_line(upgrade);
+        let _ = writeln!(
+            text,
+            "Asked for upgrade {upgrade}: what is accepted for it counts in its turn"
+        );
+    }
     for informer in &checks.informers {
         let word = match informer.state {
             InformerState::Pending => "has not answered",

@@ -87,6 +87,11 @@ async fn check(server: &Server, arguments: &StartArguments) -> anyhow::Result<()
         print::text(&text(&checks))?;
         bail!("{}", held(&checks));
     }
+    if let Some(upgrade) = &checks.asked_for {
+        print::note(&format!(
+            "note: what is accepted for upgrade {upgrade} counts at present: the hub has the cluster asked for it\n"
+        ));
+    }
     Ok(())
 }
 

@@ -120,7 +120,7 @@ function askRetry(upgrade: Upgrade, failed: { count: number; set: string }, onDo
   showDialog((close) => (
     <UpgradeDialog upgrade={upgrade.key} title={`Retry ${clusters(failed.count)}?`} action="Retry" send={send} onClose={close} onDone={onDone}>
       <p>
-        All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, <Turn upgrade={upgrade.key} several />. Each begins with the first stage, or goes on from where it has come
+        All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over{upgrade.target !== '' && <> to <Target of={upgrade.target} /></>}, <Turn upgrade={upgrade.key} several />. Each begins with the first stage, or goes on from where it has come
         to since; one that may not start, for findings or otherwise, waits until it may. Have their causes been fixed? Else they fail again.
       </p>
       <WhoElse upgrade={upgrade.key} />
@@ -133,12 +133,13 @@ export function RetryButton(props: { upgrade: string; cluster: string; disabled:
   const { session, fleet } = useStatus();
   if (!session || session.readOnly) return null;
   const ask = () => {
-    const { uid, generation } = fleet.upgrades.get(upgrade) ?? {};
+    const { uid, generation, target = '' } = fleet.upgrades.get(upgrade) ?? {};
     const send = () => api.retry(upgrade, { uid, generation, cluster });
     showDialog((close) => (
       <UpgradeDialog upgrade={upgrade} title="Retry this cluster?" action="Retry" send={send} onClose={close} onDone={onDone}>
         <p>
-          <Text of={cluster} limit={253} /> starts over, <Turn upgrade={upgrade} />. It begins with the first stage, or goes on from where it has come to since.
+          <Text of={cluster} limit={253} /> starts over{target !== '' && <> to <Target of={target} /></>}, <Turn upgrade={upgrade} />. It begins with the first stage, or goes on from where it has come to
+          since; if it may not start, for findings or otherwise, it waits until it may. Has the cause been fixed? Else it fails again.
         </p>
         <WhoElse upgrade={upgrade} />
       </UpgradeDialog>

@@ -91,6 +91,11 @@ async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_
     minutes(2 * 24 * 60).await;
     assert_eq!(light.asked()["c01"], ["4.14.12", "4.14.13"]);
     assert_eq!(light.version("c01"), "4.14.13");
+    let (_, _, message) = light.condition("old", "InProgress").await.unwrap();
+    assert!(
+        message.contains("1 cluster left to the later upgrade default/new, which is deleted"),
+        "{message}"
+    );
     assert_eq!(
         light
             .status("old")

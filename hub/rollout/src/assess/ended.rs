@@ -224,7 +224,7 @@ impl<'a> ClusterView<'a> {
         assessment.failed_stage = failed_stage;
         assessment.for_goal = ended.is_current;
         assessment.left_to = match ended.state {
-            EndState::Failed => self.later_claim().map(|claim| claim.owner.to_string()),
+            EndState::Failed => self.later_claim().map(|claim| self.named(claim.owner)),
             EndState::Complete => None,
         };
         let (next, channel_pending) = self.remaining_writes(ended);

@@ -81,6 +81,15 @@ impl<'a> ClusterView<'a> {
         ((latest.since, &latest.owner.uid) > ours).then_some(latest)
     }
 
+    /// An upgrade in a message: one that is gone gives nothing back, and is said to be.
+    pub(super) fn named(&self, owner: &Owner) -> String {
+        if self.context.upgrade.live.has(owner) {
+            owner.to_string()
+        } else {
+            format!("{owner}, which is deleted")
+        }
+    }
+
     /// A later rollout that is in flight here beside this one: this one abandons the cluster.
     pub(super) fn overtaken_by(&self, work: &Work) -> Option<&'a Owner> {
         let revision = work.revision.as_ref()?;

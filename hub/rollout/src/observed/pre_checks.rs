@@ -424,9 +424,9 @@ impl EndedOn {
 }
 
 impl RiskAcceptance {
-    /// The same, with its name by what it says.
+    /// The same, with its name by what it says, and for which upgrade: who says the same for another one has accepted it for that one.
     #[must_use]
-    pub fn named(self) -> Self {
+    pub fn named(self, upgrade: &UpgradeKey) -> Self {
         let Self {
             target,
             id: _,
@@ -445,7 +445,8 @@ impl RiskAcceptance {
             AcceptedFinding::Named { informer, uid } => format!("named {informer:?} {uid:?}"),
         };
         let accepted_at = accepted_at.map(|time| time.to_string()).unwrap_or_default();
-        let text = format!("{target:?} {finding} {level} {accepted_by:?} {reason:?} at {accepted_at}");
+        let text =
+            format!("{upgrade} {target:?} {finding} {level} {accepted_by:?} {reason:?} at {accepted_at}");
         Self {
             id: short_hash(&text).into(),
             ..self

@@ -437,9 +437,9 @@ fn accepted_risks_are_on_the_plan() {
     };
     let ended = RiskAcceptance {
         ended: EndedOn::Clusters([ClusterName::from("c01")].into()),
-        ..risk(named).named()
+        ..risk(named).named(&upgrade())
     };
-    let accepted = vec![risk(AcceptedFinding::Uuid(UUID.into())).named(), ended];
+    let accepted = vec![risk(AcceptedFinding::Uuid(UUID.into())).named(&upgrade()), ended];
     let ids: Vec<Arc<str>> = accepted.iter().map(|risk| Arc::clone(&risk.id)).collect();
     let work = built(&ask(Some("4.14.12"), true, accepted));
     let risks = &work["spec"]["workload"]["manifests"][2]["spec"]["acceptedRisks"];
@@ -456,7 +456,7 @@ fn accepted_risks_are_on_the_plan() {
     by_name["id"] = (*ids[1]).into();
     by_name["ended"] = true.into();
     // They stand in objects: another one would be an acceptance that has not ended.
-    assert_eq!([&*ids[0], &*ids[1]], ["0004717baf", "df37846bba"]);
+    assert_eq!([&*ids[0], &*ids[1]], ["12ef3f9517", "e415cd0ad9"]);
     assert_eq!(*risks, json!([by_uuid, by_name]));
     // The agent reads it as the kind has it.
     let plan = work["spec"]["workload"]["manifests"][2].clone();

@@ -92,7 +92,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::{AcceptedFinding, EndedOn, FindingLevel};
+    use crate::{AcceptedFinding, EndedOn, FindingLevel, UpgradeKey};
 
     fn risk(uuid: usize, target: &str, clusters: &[&str]) -> RiskAcceptance {
         let clusters: BTreeSet<_> = clusters.iter().map(|name| ClusterName::from(*name)).collect();
@@ -109,7 +109,7 @@ mod tests {
             accepted_at: None,
             until: None,
         }
-        .named()
+        .named(&UpgradeKey::new("hub", "spring"))
     }
 
     fn about(all: Vec<RiskAcceptance>, cluster: &str) -> (Vec<String>, usize) {

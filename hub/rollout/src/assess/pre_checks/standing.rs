@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::assess::ClusterView;
 use crate::{
-    AnswerSource, Finding, PreCheckAnswer, PreCheckAsk, PreCheckWork, PreChecksMode, PreChecksPolicy, Reason,
-    Target, bounded,
+    AnswerSource, Finding, KnownAnswer, PreCheckAnswer, PreCheckAsk, PreCheckWork, PreChecksMode,
+    PreChecksPolicy, Reason, Target, bounded,
 };
 
 /// The most findings that a reason names.
@@ -65,6 +65,9 @@ impl ClusterView<'_> {
             return (still_held().unwrap_or(Standing::AWAITED), false);
         };
         let Some(answer) = work.answer.current() else {
+            if self.kept(policy, work).is_some() {
+                return (Standing::Clear, false);
+            }
             let late = asked.asked_at.saturating_add(policy.timeout);
             let is_late = late.is_ok_and(|late| self.present.has_reached(late));
             // An agent that is asked for another upgrade will say the same again.
@@ -96,6 +99,27 @@ impl ClusterView<'_> {
             return (still_held().unwrap_or(Standing::AWAITED), true);
         }
         (self.said_by(work, answer), is_old)
+    }
+
+    /// The answer that stands while the agent is asked for another upgrade, for as long as this one is paused: nothing starts by it, and of two that
+    /// wait for somebody neither takes the agent from the other. One that holds the cluster is asked for anew, for it may be over.
+    pub(super) fn kept<'w>(
+        &self,
+        policy: &PreChecksPolicy,
+        work: &'w PreCheckWork,
+    ) -> Option<&'w PreCheckAnswer> {
+        let is_paused = self.spec().is_some_and(|spec| spec.paused);
+        let KnownAnswer::Earlier(answer) = &work.answer else {
+            return None;
+        };
+        let AnswerSource::Agent { collected_at, .. } = answer.source else {
+            return None;
+        };
+        let asked = work.question.as_ref().filter(|_| is_paused && work.is_taken)?;
+        let collected_at = self.by_own_clock(collected_at, asked.asked_at);
+        let old = collected_at.saturating_add(policy.max_age);
+        let is_old = old.is_ok_and(|old| self.present.has_reached(old)) || self.has_ended_since(collected_at);
+        (!is_old && self.said_by(work, answer) == Standing::Clear).then_some(answer)
     }
 
     /// What held the cluster holds it while it is asked anew: nothing has happened that anybody must hear of.

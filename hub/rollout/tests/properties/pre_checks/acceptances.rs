@@ -257,3 +257,27 @@ fn what_another_upgrade_has_accepted_is_not_accepted_here() {
         assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
     }
 }
+
+/// Of two upgrades that wait for somebody neither takes the agent from the other, again and again, nor says that it was not answered.
+#[test]
+fn a_paused_upgrade_keeps_its_answer_while_the_agent_is_asked_for_another() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
+    world.settle();
+    world.answer(0, false, true);
+    world.settle();
+    let before = reason(&mut world, 0);
+    world.taken(0, false);
+    world.happen(&Event::Minutes(45));
+    let asks = |world: &mut World| {
+        let actions = world.plan().actions;
+        actions
+            .iter()
+            .any(|action| matches!(action, Action::AskPreChecks(_)))
+    };
+    assert!(!asks(&mut world));
+    assert_eq!(reason(&mut world, 0), before);
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(false)]));
+    assert!(asks(&mut world), "it is asked before it starts");
+    assert_eq!(started(&world), Vec::<usize>::new());
+}

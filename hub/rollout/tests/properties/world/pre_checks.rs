@@ -5,8 +5,8 @@ use std::sync::Arc;
 use drydock_rollout::{
     AcceptedFinding, AnswerSource, Applied, ClusterName, ClusterPreChecks, EndedOn, Finding,
     FindingAcceptance, FindingLevel, KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckWrite,
-    PreChecksMode, PreChecksPolicy, RiskAcceptance, Target, UpdateState, VersionFeedback, WorkFeedback,
-    WorkKind,
+    PreChecksMode, PreChecksPolicy, RiskAcceptance, Target, UpdateState, UpgradeKey, VersionFeedback,
+    WorkFeedback, WorkKind,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -118,7 +118,7 @@ impl World {
                 until: Some(until),
                 ..risk
             })
-            .map(RiskAcceptance::named)
+            .map(|risk| risk.named(&upgrade_key()))
             .collect();
     }
 
@@ -131,7 +131,7 @@ impl World {
                 level: FindingLevel::Warning,
                 ..risk
             })
-            .map(RiskAcceptance::named)
+            .map(|risk| risk.named(&upgrade_key()))
             .collect();
     }
 
@@ -256,6 +256,10 @@ fn image_required() -> Finding {
     }
 }
 
+fn upgrade_key() -> UpgradeKey {
+    UpgradeKey::new("hub", "spring")
+}
+
 pub(super) fn accepted_risk(target: &Target) -> RiskAcceptance {
     RiskAcceptance {
         target: target.to_string().into(),
@@ -270,5 +274,5 @@ pub(super) fn accepted_risk(target: &Target) -> RiskAcceptance {
         accepted_at: None,
         until: None,
     }
-    .named()
+    .named(&upgrade_key())
 }
