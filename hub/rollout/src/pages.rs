@@ -43,14 +43,14 @@ pub(crate) fn write(rollout: &Rollout, entries: Vec<NewEntry>) -> Vec<Action> {
         write_group(rollout, &header, last, entries, &mut actions);
     }
     for (page, index, new) in replacing {
-        replace(rollout, page, index, new, &mut actions);
+        replace(page, index, new, &mut actions);
     }
     actions
 }
 
 /// An entry takes the place of another one: with the write that appends to the page, if there is one, because each write presumes
 /// the version of the page that was read.
-fn replace(rollout: &Rollout, page: &RecordPage, index: usize, new: NewEntry, actions: &mut Vec<Action>) {
+fn replace(page: &RecordPage, index: usize, new: NewEntry, actions: &mut Vec<Action>) {
     let write = actions.iter_mut().find_map(|action| match action {
         Action::WritePage(write) if write.name == page.name => Some(write),
         _ => None,
@@ -64,7 +64,7 @@ fn replace(rollout: &Rollout, page: &RecordPage, index: usize, new: NewEntry, ac
         number: page.number,
         header: Arc::clone(&page.header),
         target: new.target,
-        started_by: Arc::clone(&rollout.upgrade.started_by),
+        started_by: new.started_by,
         append_to: Some(Arc::clone(&page.resource_version)),
         entries: Vec::new(),
         replaced: vec![(index, new.entry)],
@@ -81,13 +81,17 @@ fn write_group(
     let target = entries
         .first()
         .map_or_else(|| "".into(), |first| Arc::clone(&first.target));
+    // All of them are of one goal, whoever has edited that since.
+    let started_by = entries
+        .first()
+        .map_or_else(|| "".into(), |first| Arc::clone(&first.started_by));
     let page = |name: Arc<str>, number, append_to, entries| {
         Action::WritePage(Box::new(RecordPageWrite {
             name,
             number,
             header: Arc::clone(header),
             target: Arc::clone(&target),
-            started_by: Arc::clone(&rollout.upgrade.started_by),
+            started_by: Arc::clone(&started_by),
             append_to,
             entries,
             replaced: Vec::new(),

@@ -141,9 +141,9 @@ const HALTS = new Set(['CanaryFailed', 'NoCanaryMatched', 'FailureBudgetSpent', 
 /** What is to be said beside its schedules. */
 function whenItMayStart({ upgrades }: ClusterDetail, known: Map<string, Upgrade>): string | undefined {
   if (upgrades.length === 0) return 'no upgrade that is shown has it';
-  if (upgrades.every((one) => isHeld(known.get(one.key)))) return 'not before an upgrade that selects it goes on: each is paused or halted';
   const waiting = upgrades.filter((one) => one.state === 'NotStarted');
   if (waiting.length === 0) return 'it waits for no start';
+  if (waiting.every((one) => isHeld(known.get(one.key)))) return 'not before an upgrade that selects it goes on: each is paused or halted';
   return waiting.some((one) => one.schedule) ? undefined : 'no start window and no freeze holds it back';
 }
 

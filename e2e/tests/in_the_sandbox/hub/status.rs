@@ -2,8 +2,8 @@
 
 use drydock_api::conditions;
 use drydock_api::mcu::ManagedClustersUpgradeStatus;
-use drydock_api::names::HUB_MANAGER;
-use drydock_e2e::hub_fleet::{HubFleet, UPGRADE, WEEK, is_true, minutes, spec_of, with};
+use drydock_api::names::{HUB_MANAGER, STARTED_BY_ANNOTATION};
+use drydock_e2e::hub_fleet::{HubFleet, RECORD, UPGRADE, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::MANIFEST_WORK;
 use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings};
@@ -126,6 +126,41 @@ async fn a_cluster_in_flight_says_its_own_target_where_the_upgrade_has_another_s
     let (state, _, message) = light.entry("spring", "c01").await.unwrap();
     assert_eq!(state, "PartialUpgrade");
     assert!(message.contains(own), "{message}");
+    light.shut_down().await;
+}
+
+/// Who edits the target in mid-rollout has started nothing of what goes on to the target before.
+#[tokio::test(start_paused = true)]
+async fn what_started_is_on_record_as_started_by_who_had_asked_for_it() {
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Hangs);
+    });
+    let paused = with(spec_of(&["c01"]), &json!({"paused": true}));
+    light.upgrade("spring", paused).await.unwrap();
+    let by = |who: &str, spec: serde_json::Value| json!({"metadata": {"annotations": {STARTED_BY_ANNOTATION: who}}, "spec": spec});
+    light
+        .edit("spring", by("alice", json!({"paused": false})))
+        .await
+        .unwrap();
+    minutes(30).await;
+    let newer = json!({"clusterVersion": {"version": "4.14.13"}});
+    light.edit("spring", by("bob", newer)).await.unwrap();
+    light
+        .until("spring", WEEK, |status| is_true(status, "Failed"))
+        .await
+        .unwrap();
+    let pages = light.user.list(&RECORD, &Selection::everything()).await.unwrap();
+    let of = |page: &serde_json::Value| {
+        let upgrade = &page["spec"]["upgrade"];
+        let text = |name: &str| upgrade[name].as_str().unwrap_or_default().to_owned();
+        (text("target"), text("startedBy"))
+    };
+    let first = of(pages[0].value());
+    assert!(first.0.starts_with("4.14.12"), "{first:?}");
+    assert_eq!(first.1, "alice");
     light.shut_down().await;
 }
 

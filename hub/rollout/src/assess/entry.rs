@@ -42,6 +42,8 @@ pub(crate) struct NewEntry {
     pub rollout_since: Timestamp,
     pub goal: Arc<str>,
     pub target: Arc<str>,
+    /// Who started it.
+    pub started_by: Arc<str>,
     pub entry: Entry,
     /// The entry whose place it takes.
     pub replaces: Option<EntryPlace>,
@@ -131,6 +133,10 @@ impl ClusterView<'_> {
             rollout_since: revision.map_or(work.created, |revision| revision.rollout_since),
             goal: goal.map_or_else(|| "".into(), |goal| goal.fingerprint()),
             target: Arc::clone(&target),
+            started_by: revision
+                .map(|revision| Arc::clone(&revision.started_by))
+                .filter(|by| !by.is_empty())
+                .unwrap_or_else(|| Arc::clone(&self.context.upgrade.started_by)),
             entry: Entry {
                 cluster: self.name.clone(),
                 canary: self.is_canary(),
@@ -166,6 +172,7 @@ impl ClusterView<'_> {
             rollout_since: since,
             goal: goal.fingerprint(),
             target: Arc::clone(&target),
+            started_by: Arc::clone(&self.context.upgrade.started_by),
             entry: Entry {
                 cluster: self.name.clone(),
                 canary: self.is_canary(),

@@ -1,5 +1,7 @@
 //! The works that are made for a cluster, and what they are for.
 
+use std::sync::Arc;
+
 use drydock_names::names::WorkKind;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -37,6 +39,7 @@ impl ClusterView<'_> {
             timeout_seconds: stage.timeout(spec)?.as_secs(),
             started_at: self.new_attempt(),
             from: self.known_version().cloned(),
+            started_by: Arc::clone(&self.context.upgrade.started_by),
             enforcement: self.enforcement_in(stage, &spec.goal, method),
         };
         self.work(stage, revision)
@@ -165,6 +168,7 @@ impl ClusterView<'_> {
         let work = self.own(WorkKind::Cluster)?;
         let mut revision = (**work.revision.as_ref()?).clone();
         revision.started_at = self.new_attempt();
+        revision.started_by = Arc::clone(&self.context.upgrade.started_by);
         // With the outcome the work has ceased to enforce the target, which the cluster has come to.
         revision.enforcement = Enforcement::Observed;
         // It is the present spec that lets it start.

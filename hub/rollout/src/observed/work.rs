@@ -54,6 +54,9 @@ pub struct Revision {
     /// The version that the cluster ran then, if it was known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<Version>,
+    /// Who had last written the spec then; nothing if it is not known.
+    #[serde(skip_serializing_if = "str::is_empty", default)]
+    pub started_by: Arc<str>,
     /// What the work does with the object that upgrades the cluster.
     #[serde(skip_serializing_if = "is_enforced", default)]
     pub enforcement: Enforcement,

@@ -113,6 +113,7 @@ pub(super) fn their_work(owner: &Owner, since: Timestamp, now: Timestamp, made: 
             timeout_seconds: 3600,
             started_at: now,
             from: None,
+            started_by: "others".into(),
             enforcement: Enforcement::Enforced,
         })),
         outcome: ended.then(|| {
