@@ -50,6 +50,9 @@ pub(crate) struct From {
 #[derive(Serialize)]
 struct Now {
     now: i64,
+    /// The hub has answered just now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    answered: bool,
 }
 
 #[derive(Serialize)]
@@ -63,6 +66,8 @@ struct Viewing {
     seen: u64,
     revisions: watch::Receiver<u64>,
     alive: Interval,
+    /// Grows each time that the hub has answered.
+    answers: watch::Receiver<u64>,
     /// Nothing more is shown.
     ended: CancellationToken,
     _place: Arc<Place>,
@@ -78,6 +83,7 @@ struct Review {
     viewer: Viewer,
     ended: CancellationToken,
     place: Weak<Place>,
+    answers: watch::Sender<u64>,
     connection: Option<Connection>,
 }
 
@@ -100,7 +106,9 @@ pub(crate) async fn changes(
     let newest = *revisions.borrow();
     let ended = dashboard.shutdown().child_token();
     let place = Arc::new(Mutex::new(Some(follower)));
+    let (answers, answered) = watch::channel(0);
     let review = Review {
+        answers,
         viewer,
         ended: ended.clone(),
         place: Arc::downgrade(&place),
@@ -111,6 +119,7 @@ pub(crate) async fn changes(
         seen: from.since.unwrap_or(newest),
         revisions,
         alive: ticks(dashboard.settings().keep_alive),
+        answers: answered,
         clock: dashboard.live().clock().clone(),
         feed,
         ended,
@@ -171,9 +180,12 @@ impl Review {
             let Some(lost) = self.still_known().await else {
                 return;
             };
-            // What the page shows of it is dropped when it asks anew.
-            if lost > *lost_before.get_or_insert(lost) {
-                return;
+            match lost_before {
+                // Before it is shown anything, the hub has answered.
+                None => lost_before = Some(lost),
+                // What the page shows of it is dropped when it asks anew.
+                Some(before) if lost > before => return,
+                Some(_) => self.answers.send_modify(|answers| *answers += 1),
             }
         }
     }
@@ -228,16 +240,18 @@ impl Viewing {
                 biased;
                 () = self.ended.cancelled() => return None,
                 changed = self.revisions.changed() => changed.ok()?,
-                _ = self.alive.tick() => return self.sign_of_life(),
+                Ok(()) = self.answers.changed() => return self.sign_of_life(true),
+                _ = self.alive.tick() => return self.sign_of_life(false),
             }
         }
         None
     }
 
-    /// Says that the server is there, and what time it is.
-    fn sign_of_life(&self) -> Option<Bytes> {
+    /// Says that the server is there, and what time it is; and whether the hub has just answered, by which the page knows how old is what it shows.
+    fn sign_of_life(&self, answered: bool) -> Option<Bytes> {
         let now = Now {
             now: self.clock.now().as_second(),
+            answered,
         };
         let now = event("now", None, &now).ok()?;
         Some(joined(&[Bytes::from_static(b": the server is there\n"), now]))

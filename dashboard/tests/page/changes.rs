@@ -310,6 +310,12 @@ async fn a_connection_on_which_nothing_happens_says_what_time_it_is() {
         second["now"].as_i64().unwrap() - first["now"].as_i64().unwrap(),
         15
     );
+    // And that the hub has answered: the server alone says nothing about how old is what it shows.
+    let (event, third) = events.next().await.unwrap();
+    assert_eq!(event, "now");
+    let ago = third["now"].as_i64().unwrap() - first["now"].as_i64().unwrap();
+    assert_eq!((&third["answered"], ago), (&json!(true), 25));
+    assert_eq!(second.get("answered"), None);
     let stop = page.fleet.shut_down();
     assert!(events.next().await.is_none() || stop.await.is_ok());
 }

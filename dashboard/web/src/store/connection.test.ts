@@ -116,6 +116,18 @@ describe('the connection', () => {
     expect(cuts[1]).toMatchObject({ why: 'the server does not answer' });
   });
 
+  it('is as old as the last answer of the hub, though the server is there', async () => {
+    const here = 'event: now\ndata: {"now":75}\n\n';
+    const answered = 'event: now\ndata: {"now":76,"answered":true}\n\n';
+    const age = async (pieces: string[]) => {
+      const { states } = await run([{ pieces }]);
+      return (states.find((state) => state.is === 'cut') as { since: number }).since;
+    };
+    expect(await age([here, here, here])).toBe(await age([here]));
+    expect(await age([here, here, answered])).toBeGreaterThan(await age([here]));
+    expect(await age([here, here, event(11)])).toBeGreaterThan(await age([here]));
+  });
+
   it.each([401, 403])('does not try again after %i', async (status) => {
     const { log, states } = await run([{ pieces: [], fails: new ApiError(status, 'no') }]);
     expect(log).toEqual(['snapshot', 'since 10']);

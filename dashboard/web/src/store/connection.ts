@@ -9,7 +9,7 @@ import type { Fleet } from './fleet';
 export type ConnectionState =
   | { is: 'loading' }
   | { is: 'live' }
-  /** Nothing comes at present; `since` is when the last of it came (of the browser's clock, in milliseconds). */
+  /** Nothing comes at present; `since` is when the hub last answered, as far as the page has heard (of the browser's clock, in milliseconds). */
   | { is: 'cut'; since: number; why: string }
   /** The server refuses for good: the token has expired, or the user may not see this. */
   | { is: 'refused'; status: number; why: string; /** A token of a user of the hub is asked for. */ signIn?: boolean };
@@ -38,6 +38,8 @@ export function pause(attempt: number, random: number): number {
 export class Connection {
   state: ConnectionState = { is: 'loading' };
   private lastHeard = 0;
+  /** When what is shown was last known to be current: the server may be there, and the hub not. */
+  private lastCurrent = 0;
   private readonly stop = new AbortController();
   private wake: (() => void) | undefined;
 
@@ -59,7 +61,7 @@ export class Connection {
       } catch (cause) {
         if (this.stop.signal.aborted) return;
         if (this.refused(cause)) return;
-        this.set({ is: 'cut', since: this.lastHeard || this.transport.now(), why: message(cause) });
+        this.set({ is: 'cut', since: this.lastCurrent || this.transport.now(), why: message(cause) });
       }
       attempt = this.lastHeard > heard ? 0 : attempt + 1;
       await this.rest(pause(attempt, this.transport.random()));
@@ -80,6 +82,7 @@ export class Connection {
     this.onTime(snapshot.now);
     this.fleet.load(snapshot);
     this.heard();
+    this.current();
   }
 
   /** Reads the stream until it ends. */
@@ -91,6 +94,7 @@ export class Connection {
     try {
       const pieces = await this.transport.changes(this.fleet.revision as number, attempt.signal);
       this.heard();
+      this.current();
       const parser = new EventParser();
       for await (const piece of pieces) {
         clearTimeout(timer);
@@ -99,8 +103,7 @@ export class Connection {
         for (const event of parser.push(piece)) {
           if (event.event === 'reset') await this.snapshot();
           else if (event.event === 'change') this.change(JSON.parse(event.data) as Change);
-          // The browser's own clock stands still while the machine sleeps.
-          else if (event.event === 'now') this.onTime((JSON.parse(event.data) as { now: number }).now);
+          else if (event.event === 'now') this.sign(JSON.parse(event.data) as { now: number; answered?: boolean });
         }
       }
     } finally {
@@ -110,9 +113,20 @@ export class Connection {
     }
   }
 
+  /** The server is there, and the hub, if it has answered. The browser's own clock stands still while the machine sleeps. */
+  private sign({ now, answered }: { now: number; answered?: boolean }): void {
+    this.onTime(now);
+    if (answered) this.current();
+  }
+
   private change(change: Change): void {
     this.onTime(change.now);
+    this.current();
     this.fleet.apply(change);
+  }
+
+  private current(): void {
+    this.lastCurrent = this.transport.now();
   }
 
   private heard(): void {
