@@ -6,10 +6,13 @@ use drydock_api::names::{
     ATTEMPT_ANNOTATION, KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL,
 };
 use drydock_rollout::Revision;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::access::Object;
 
 use super::RuleState;
+
+/// Within how long works are made at once, by whichever upgrades.
+const AT_ONCE: SignedDuration = SignedDuration::from_secs(5);
 
 /// One attempt of an upgrade at a cluster.
 #[derive(Clone, Debug)]
@@ -114,7 +117,20 @@ impl RuleState {
         }
     }
 
+    /// Looks whether canaries were waited for, of starts that were made a moment ago.
+    pub(super) fn settle_starts(&mut self, now: Timestamp) {
+        let (settled, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.unsettled)
+            .into_iter()
+            .partition(|(_, _, at)| now.duration_since(*at) > AT_ONCE);
+        self.unsettled = rest;
+        for (cluster, index, at) in settled {
+            let broken = self.breaks_by_canaries(&cluster, index, at);
+            self.breaks(broken);
+        }
+    }
+
     fn new_work(&mut self, work: &Object, named: &WorkAttempt, now: Timestamp) {
+        self.settle_starts(now);
         let started = named.revision.started_at;
         let attempts = self.attempts.entry(named.cluster.clone()).or_default();
         let known = attempts
@@ -170,6 +186,9 @@ impl RuleState {
             None
         };
         self.breaks(broken);
+        if is_first {
+            self.unsettled.push((named.cluster.clone(), index, now));
+        }
         if matches!(named.kind.as_str(), "cluster" | "operators") {
             let broken = self.breaks_by_upgrade(&named.cluster, index, &named.revision, now);
             self.breaks(broken);

@@ -86,6 +86,8 @@ struct RuleState {
     broken: Option<String>,
     checks: u64,
     starts: u64,
+    /// Starts of which it is not known yet whether their canaries were waited for: the cluster, which of its attempts, and when.
+    unsettled: Vec<(String, usize, Timestamp)>,
 }
 
 /// What is checked. Clones share it.
@@ -211,7 +213,9 @@ impl Rules {
 
     /// This is what users have written from now on.
     pub fn set_inputs(&self, inputs: HubInputs, now: Timestamp) {
-        self.state().inputs.push(now, Arc::new(inputs));
+        let mut seen = self.state();
+        seen.inputs.push(now, Arc::new(inputs));
+        seen.settle_starts(now);
     }
 
     /// The hub asks to delete a work.

@@ -117,25 +117,9 @@ impl RuleState {
 
     /// The rule that the start of an attempt breaks.
     pub(super) fn breaks_by_start(&self, cluster: &str, index: usize, now: Timestamp) -> Option<String> {
-        let attempt = self.attempts.get(cluster)?.get(index)?;
-        let who = format!("{cluster}: {} starts it", attempt.key);
-        let Some(upgrade) = self.upgrades.get(&attempt.uid) else {
-            return Some(format!("{who}, which nobody has created"));
-        };
-        let Some(asked) = upgrade.at(attempt.revision.generation) else {
-            return Some(format!("{who} for a generation that never was"));
-        };
-        let Some(spec) = &asked.spec else {
-            return Some(format!("{who} by an invalid spec"));
-        };
-        let start = Start {
-            seen: self,
-            cluster,
-            attempt,
-            upgrade,
-            asked,
-            spec,
-            now,
+        let start = match self.start(cluster, index, now)? {
+            Ok(start) => start,
+            Err(broken) => return Some(broken),
         };
         let rules = [
             Start::by_pause,
@@ -144,7 +128,6 @@ impl RuleState {
             Start::by_claim,
             Start::by_repetition,
             Start::by_limit,
-            Start::by_canaries,
             Start::by_soak,
             Start::by_budget,
             Start::by_window,
@@ -152,7 +135,43 @@ impl RuleState {
             Start::by_pre_checks,
         ];
         let broken = rules.iter().find_map(|rule| rule(&start))?;
-        Some(format!("{who}, {broken}"))
+        Some(start.who(&broken))
+    }
+
+    /// The same of canaries. It is known a moment later: of the works of two upgrades that are made at once either may come first, and one of them
+    /// may take the canary that the other would wait for.
+    pub(super) fn breaks_by_canaries(&self, cluster: &str, index: usize, now: Timestamp) -> Option<String> {
+        let start = self.start(cluster, index, now)?.ok()?;
+        Some(start.who(&start.by_canaries()?))
+    }
+
+    /// A start, with what its upgrade asked for; or why there can be none.
+    fn start<'s>(
+        &'s self,
+        cluster: &'s str,
+        index: usize,
+        now: Timestamp,
+    ) -> Option<Result<Start<'s>, String>> {
+        let attempt = self.attempts.get(cluster)?.get(index)?;
+        let who = format!("{cluster}: {} starts it", attempt.key);
+        let Some(upgrade) = self.upgrades.get(&attempt.uid) else {
+            return Some(Err(format!("{who}, which nobody has created")));
+        };
+        let Some(asked) = upgrade.at(attempt.revision.generation) else {
+            return Some(Err(format!("{who} for a generation that never was")));
+        };
+        let Some(spec) = &asked.spec else {
+            return Some(Err(format!("{who} by an invalid spec")));
+        };
+        Some(Ok(Start {
+            seen: self,
+            cluster,
+            attempt,
+            upgrade,
+            asked,
+            spec,
+            now,
+        }))
     }
 
     /// The rule that the upgrade of a cluster breaks whose attempt has begun before, or begins with it.
@@ -267,6 +286,11 @@ impl Start<'_> {
             other.key != self.attempt.key
                 && other.revision.rollout_since >= self.attempt.revision.rollout_since
         })
+    }
+
+    /// What starts, and the rule that it breaks.
+    fn who(&self, broken: &str) -> String {
+        format!("{}: {} starts it, {broken}", self.cluster, self.attempt.key)
     }
 
     fn by_pause(&self) -> Option<String> {
