@@ -85,9 +85,21 @@ pub fn is_request_of(requested: &str, version: &str, image: Option<&str>) -> boo
     requested == version || image.is_some_and(|image| image_digest(image) == requested)
 }
 
-/// Whether all that a ClusterVersion refuses, by the message of its condition `Invalid`, is `spec.desiredUpdate`: a request of another release takes
-/// its place, and is looked at anew. What is cut off within a path is not taken for one.
-pub fn refuses_the_request_alone(message: &str) -> bool {
+/// Whether the request of a release takes the place of one that the cluster refuses, by the message of its condition `Invalid`, so that this says
+/// nothing about it: it is another release that is refused, or the same without the image with which it is requested now (an image is taken that the
+/// version alone does not find).
+pub fn replaces_a_refused_one(
+    message: &str,
+    is_other_release: bool,
+    wanted_image: Option<&str>,
+    image: Option<&str>,
+) -> bool {
+    let is_by_version = given(wanted_image).is_none();
+    (is_other_release || image.is_some() && is_by_version) && refuses_the_request_alone(message)
+}
+
+/// Whether all that a cluster refuses is `spec.desiredUpdate`. What is cut off within a path is not taken for one.
+fn refuses_the_request_alone(message: &str) -> bool {
     let Some((_, refused)) = message.split_once("is invalid:") else {
         return false;
     };

@@ -11,7 +11,7 @@ use drydock_api::mcu::{
 };
 use drydock_rollout::{
     ActionCounts, ClusterName, ClusterState, ConditionStatus, ConditionType, Counts, PreCheckCounts,
-    PreChecksMode, Report, UpgradeCondition, bounded, upgrade_conditions,
+    PreChecksMode, Report, UpgradeCondition, shortened, upgrade_conditions,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -240,16 +240,9 @@ pub fn cluster_status(
         state: status.state.as_str().to_owned(),
         version: status.version.clone(),
         reason: Some(status.reason.as_str().to_owned()),
-        message: Some(shortened(&status.reason.to_string())),
+        message: Some(shortened(&status.reason.to_string(), MESSAGE).into_owned()),
         since: status.since.map(wire_time),
     }
-}
-
-fn shortened(message: &str) -> String {
-    if message.len() <= MESSAGE {
-        return message.to_owned();
-    }
-    format!("{}…", bounded(message, MESSAGE - "…".len()))
 }
 
 #[cfg(test)]

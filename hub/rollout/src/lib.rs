@@ -83,7 +83,7 @@ pub use transition::Transition;
 pub use window::{InvalidWindow, Opening, Window};
 
 /// A text of at most this many bytes: what is longer ends before a word, with `…`.
-pub(crate) fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
+pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);
     }

@@ -17,8 +17,8 @@ use super::draft::{Draft, object};
 use super::{Question, is_minor_update};
 use crate::finding::Finding;
 use crate::identity;
-use conditions::{failing, invalid, not_accepted, not_retrieved, not_upgradeable, unavailable};
-use requests::{in_progress, no_next_release, other_request, replaces_a_refused_one};
+use conditions::{failing, not_accepted, not_retrieved, not_upgradeable, unavailable};
+use requests::{in_progress, no_next_release, of_the_request};
 use updates::of_updates;
 pub use updates::risk_queries;
 
@@ -51,12 +51,7 @@ pub(super) fn findings(
                 let said = find(conditions, type_).map(said);
                 Some(draft?.because(cause::CONDITION, said))
             };
-            let of_request = if replaces_a_refused_one(cluster, conditions, target) {
-                [None, None]
-            } else {
-                let invalid = because(invalid(conditions), "Invalid", AnyCondition::reason);
-                [other_request(cluster, target), invalid]
-            };
+            let of_request = of_the_request(cluster, conditions, target);
             let of_target = [
                 because(failing(conditions), "Failing", AnyCondition::message),
                 in_progress(cluster, conditions),

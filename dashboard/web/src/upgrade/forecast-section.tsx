@@ -39,7 +39,7 @@ export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; end
   );
 }
 
-/** An answer that says why there is none stands; one that did not come is asked for again. */
+/** Why there is none. One that did not come may come when it is asked for again: nothing else asks, while nothing changes. */
 function NoForecast({ loaded }: { loaded: Loaded<Forecast> }) {
   return (
     <Alert kind="info" title="There is no forecast.">

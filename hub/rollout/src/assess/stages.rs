@@ -308,7 +308,11 @@ impl<'a> ClusterView<'a> {
         // It ran an older version when the attempt began, which has asked for nothing.
         let before = work.and_then(|work| work.revision.as_ref()?.from.as_ref());
         let is_older = |before: &Version| goal.version().is_some_and(|to| before.cmp_precedence(to).is_lt());
-        let is_otherwise = was_there && before.is_some_and(is_older);
+        let reason = match before.is_some_and(is_older) {
+            _ if !was_there => "Upgraded",
+            true => UPDATED_OTHERWISE,
+            false => ALREADY_AT_TARGET,
+        };
         let unverified = work
             .and_then(|work| work.feedback.cluster_version())
             .is_some_and(|feedback| feedback.verified == Some(false));
@@ -316,8 +320,8 @@ impl<'a> ClusterView<'a> {
             (Some(shown), Some(target)) if shown.cmp_precedence(target).is_gt() => {
                 format!("runs {shown}, which is newer than {goal}")
             }
-            (Some(shown), _) if was_there && !is_otherwise => format!("already runs {shown}"),
-            (Some(shown), _) if was_there => {
+            (Some(shown), _) if reason == ALREADY_AT_TARGET => format!("already runs {shown}"),
+            (Some(shown), _) if reason == UPDATED_OTHERWISE => {
                 format!("came to {shown} by an update that this attempt had not asked for")
             }
             _ if unverified => format!("upgraded to {goal}; the signature of the release was not verified"),
@@ -329,11 +333,7 @@ impl<'a> ClusterView<'a> {
         };
         let ending = Ending {
             outcome: EndState::Complete,
-            reason: match (was_there, is_otherwise) {
-                (false, _) => "Upgraded",
-                (true, false) => ALREADY_AT_TARGET,
-                (true, true) => UPDATED_OTHERWISE,
-            },
+            reason,
             message: message.into(),
             unverified,
         };

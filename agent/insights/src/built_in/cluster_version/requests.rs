@@ -4,9 +4,10 @@ use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::names::cause;
 use drydock_api::openshift::ClusterVersion;
-use drydock_api::openshift::release_request::{is_request_of, refuses_the_request_alone};
+use drydock_api::openshift::release_request::{is_request_of, replaces_a_refused_one};
 
 use super::super::PlannedRelease;
+use super::conditions::invalid;
 use super::{Draft, draft, said};
 use crate::cluster::requested;
 
@@ -61,26 +62,31 @@ pub(super) fn no_next_release(cluster: &ClusterVersion, target: &str) -> Option<
     ))
 }
 
-/// Whether the cluster refuses a request that is another one than that of the target, and nothing else: it takes its place, so that this says nothing
-/// about it. Of one release those are two: an image is taken that the version alone does not find.
-pub(super) fn replaces_a_refused_one(
+/// What speaks against the update in that which is requested already; nothing where it takes the place of what the cluster refuses.
+pub(super) fn of_the_request(
     cluster: &ClusterVersion,
     conditions: &[ForeignCondition],
     target: PlannedRelease<'_>,
-) -> bool {
+) -> [Option<Draft>; 2] {
+    let other = other_request(cluster, target);
     let refused = find(conditions, "Invalid").filter(|invalid| invalid.is_true());
-    let image = cluster
-        .spec
-        .desired_update
-        .as_ref()
-        .map(|desired| desired.image.as_deref().unwrap_or_default());
-    let is_by_version = image.is_some_and(str::is_empty);
-    refused.is_some_and(|refused| refuses_the_request_alone(refused.message()))
-        && (other_request(cluster, target).is_some() || target.image.is_some() && is_by_version)
+    let wanted = cluster.spec.desired_update.as_ref();
+    let image = wanted.and_then(|wanted| wanted.image.as_deref());
+    let is_replaced = refused.is_some_and(|refused| {
+        replaces_a_refused_one(refused.message(), other.is_some(), image, target.image)
+    });
+    if is_replaced {
+        return [None, None];
+    }
+    let reason = refused.map(AnyCondition::reason);
+    [
+        other,
+        invalid(conditions).map(|draft| draft.because(cause::CONDITION, reason)),
+    ]
 }
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
-pub(super) fn other_request(cluster: &ClusterVersion, target: PlannedRelease<'_>) -> Option<Draft> {
+fn other_request(cluster: &ClusterVersion, target: PlannedRelease<'_>) -> Option<Draft> {
     let requested = requested(cluster)?;
     if is_request_of(&requested, target.version, target.image) {
         return None;

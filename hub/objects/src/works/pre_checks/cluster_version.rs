@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_api::names::{CLUSTER_VERSION, cause};
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_api::openshift::release_request::{
-    KnownRelease, ReleaseRequest, is_request_of, refuses_the_request_alone,
+    KnownRelease, ReleaseRequest, is_request_of, replaces_a_refused_one,
 };
 use drydock_api::{image_digest, is_same_image};
 use drydock_rollout::{Finding, FindingAcceptance, FindingLevel, bounded};
@@ -238,17 +238,13 @@ fn under_way(status: &ManifestStatus) -> Option<(FindingLevel, &'static str)> {
     }
 }
 
-/// What speaks against the update in that which is requested already. Another request that the cluster refuses, and nothing else with it, does not:
-/// this one takes its place. Of one release those are two: an image is taken that the version alone does not find.
+/// What speaks against the update in that which is requested already; nothing where it takes the place of what the cluster refuses.
 fn of_the_request(status: &ManifestStatus, target: Option<&Version>, image: Option<&str>) -> Vec<Finding> {
     let other = other_request(status, target, image);
     let is_invalid = feedback::is(status, "invalid", "True");
-    let is_refused = || {
-        let message = text(status, "invalidMessage").unwrap_or_default();
-        is_invalid && refuses_the_request_alone(&message)
-    };
-    let is_by_version = || text(status, "wantedImage").is_none_or(|image| image.is_empty());
-    if (other.is_some() || image.is_some() && is_by_version()) && is_refused() {
+    let (message, wanted) = (text(status, "invalidMessage"), text(status, "wantedImage"));
+    let message = message.filter(|_| is_invalid).unwrap_or_default();
+    if replaces_a_refused_one(&message, other.is_some(), wanted.as_deref(), image) {
         return Vec::new();
     }
     let invalid = is_invalid.then(|| {

@@ -194,7 +194,7 @@ impl ClusterView<'_> {
         let (standing, is_old) = self.standing(policy, target, answered);
         let is_requiring = policy.mode == PreChecksMode::Require;
         let is_taken = answered
-            .is_some_and(|work| self.is_taken_for_long(policy, work) && self.kept(policy, work).is_none());
+            .is_some_and(|work| self.is_taken_for_long(policy, work) && !self.keeps_answer(policy, work));
         let is_again = is_old && answered.is_some_and(|work| self.may_ask_anew(policy, work));
         let is_due = answered.is_none() || (is_requiring && (is_again || is_taken));
         if is_due && self.may_ask() && self.has_turn(&question) {

@@ -1,6 +1,5 @@
 //! Whether an answer lets a cluster start, and whether it is of now.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::assess::ClusterView;
 use crate::{
     AnswerSource, Finding, KnownAnswer, PreCheckAnswer, PreCheckAsk, PreCheckWork, PreChecksMode,
-    PreChecksPolicy, Reason, Target, bounded,
+    PreChecksPolicy, Reason, Target, shortened,
 };
 
 /// The most findings that a reason names.
@@ -65,7 +64,7 @@ impl ClusterView<'_> {
             return (still_held().unwrap_or(Standing::AWAITED), false);
         };
         let Some(answer) = work.answer.current() else {
-            if self.kept(policy, work).is_some() {
+            if self.keeps_answer(policy, work) {
                 return (Standing::Clear, false);
             }
             let late = asked.asked_at.saturating_add(policy.timeout);
@@ -101,25 +100,21 @@ impl ClusterView<'_> {
         (self.said_by(work, answer), is_old)
     }
 
-    /// The answer that stands while the agent is asked for another upgrade, for as long as this one is paused: nothing starts by it, and of two that
-    /// wait for somebody neither takes the agent from the other. One that holds the cluster is asked for anew, for it may be over.
-    pub(super) fn kept<'w>(
-        &self,
-        policy: &PreChecksPolicy,
-        work: &'w PreCheckWork,
-    ) -> Option<&'w PreCheckAnswer> {
+    /// Whether an answer stands while the agent is asked for another upgrade, for as long as this one is paused: nothing starts by it, and of two
+    /// that wait for somebody neither takes the agent from the other. One that holds the cluster is asked for anew, for it may be over.
+    pub(super) fn keeps_answer(&self, policy: &PreChecksPolicy, work: &PreCheckWork) -> bool {
         let is_paused = self.spec().is_some_and(|spec| spec.paused);
-        let KnownAnswer::Earlier(answer) = &work.answer else {
-            return None;
+        let asked = work.question.as_ref().filter(|_| is_paused && work.is_taken);
+        let (Some(asked), KnownAnswer::Earlier(answer)) = (asked, &work.answer) else {
+            return false;
         };
         let AnswerSource::Agent { collected_at, .. } = answer.source else {
-            return None;
+            return false;
         };
-        let asked = work.question.as_ref().filter(|_| is_paused && work.is_taken)?;
         let collected_at = self.by_own_clock(collected_at, asked.asked_at);
         let old = collected_at.saturating_add(policy.max_age);
         let is_old = old.is_ok_and(|old| self.present.has_reached(old)) || self.has_ended_since(collected_at);
-        (!is_old && self.said_by(work, answer) == Standing::Clear).then_some(answer)
+        !is_old && self.said_by(work, answer) == Standing::Clear
     }
 
     /// What held the cluster holds it while it is asked anew: nothing has happened that anybody must hear of.
@@ -174,21 +169,17 @@ fn held_unless(is_clear: bool, open: &[&Finding], count: usize, left_out: usize)
     }
 }
 
-/// A headline, with a mark where it is cut.
-fn shortened(summary: &str) -> Cow<'_, str> {
-    if summary.len() <= SUMMARY {
-        return summary.into();
-    }
-    let begin = bounded(summary, SUMMARY - "…".len());
-    format!("{}…", begin.trim_end()).into()
-}
-
 /// Findings that hold a cluster, in words: the first of them, how many there are, and how many acceptances are too many to count.
 fn held_by(open: &[&Finding], count: usize, left_out: usize) -> Reason {
     let mut words = String::new();
     for found in open.iter().take(NAMED_FINDINGS) {
         let separator = if words.is_empty() { "" } else { "; " };
-        let _ = write!(words, "{separator}{}: {}", found.level, shortened(&found.summary));
+        let _ = write!(
+            words,
+            "{separator}{}: {}",
+            found.level,
+            shortened(&found.summary, SUMMARY)
+        );
         if let Some(why) = found.acceptance.why_ended() {
             let _ = write!(words, " ({why})");
         }
