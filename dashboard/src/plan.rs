@@ -111,14 +111,20 @@ pub struct PlannedUpgrade {
 
 /// Who forecasts upgrades.
 pub trait Planner: Send + Sync {
-    /// What is to be expected of an upgrade of the hub, which `client` reads.
+    /// What is to be expected of an upgrade of the hub, which `client` reads. Commands name namespaces other than `own`, which the reader's
+    /// own mean; empty if that is not known.
     ///
     /// # Errors
     /// If the hub cannot be read, or there is nothing to forecast.
-    fn forecast(&self, client: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>>;
+    fn forecast(
+        &self,
+        client: Client,
+        key: &UpgradeKey,
+        own: &str,
+    ) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>>;
 
     /// What is to be expected of an upgrade as a text has it, and of one as another text has it: of each as if the other text were not there.
-    /// What names no namespace is of this one. Nothing is written.
+    /// What names no namespace is of this one. Commands name namespaces other than `own`. Nothing is written.
     ///
     /// # Errors
     /// If the hub cannot be read, the API server would refuse one, or there is nothing to forecast.
@@ -126,6 +132,7 @@ pub trait Planner: Send + Sync {
         &self,
         client: Client,
         namespace: &str,
+        own: &str,
         yaml: String,
         compare: Option<String>,
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>>;
@@ -201,7 +208,8 @@ pub(crate) async fn forecast(
     };
     let client = viewer.planner(&[subject]).await?;
     let planner = dashboard.planner()?;
-    let work = async move { planner.forecast(client, &key).await };
+    let own = viewer.scope.namespace_of_commands().to_owned();
+    let work = async move { planner.forecast(client, &key, &own).await };
     let planned = dashboard.planning().run(&viewer.user, work).await?;
     let mut planned = planned.map_err(|error| error.hidden(&viewer.scope))?;
     hide_in(&mut planned, &viewer.scope);
@@ -257,9 +265,10 @@ pub(crate) async fn plan(
     let client = viewer.planner(&subjects).await?;
     let planner = dashboard.planner()?;
     let of_viewer = namespace.to_owned();
+    let own = viewer.scope.namespace_of_commands().to_owned();
     let work = async move {
         let Asked { yaml, compare } = asked;
-        planner.plan(client, &of_viewer, yaml, compare).await
+        planner.plan(client, &of_viewer, &own, yaml, compare).await
     };
     let plans = dashboard.planning().run(&viewer.user, work).await?;
     let mut plans = plans.map_err(|error| error.hidden(&viewer.scope))?;

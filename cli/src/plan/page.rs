@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use drydock_dashboard::{BlockedView, CurvePoint, PlanError, PlannedUpgrade, Planner, StopView, WaitView};
-use drydock_objects::Fleet;
+use drydock_objects::{Fleet, hint};
 use drydock_rollout::UpgradeKey;
 use drydock_runtime::Clock;
 use futures::FutureExt;
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use kube::Client;
 
 use super::arguments::{PlanArguments, Share};
-use super::clusters::ClusterEntry;
+use super::clusters::{COMPLETE, ClusterEntry};
 use super::fleet::PlannedFleet;
 use super::render::{Detail, render, shared};
 use super::report::{PlanReport, whole_seconds};
@@ -39,12 +39,18 @@ impl PagePlanner {
 }
 
 impl Planner for PagePlanner {
-    fn forecast(&self, client: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
+    fn forecast(
+        &self,
+        client: Client,
+        key: &UpgradeKey,
+        own: &str,
+    ) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
         let (hub, name) = (self.hub(client, &key.namespace), key.name.to_string());
+        let own = own.to_owned();
         let forecast = async move {
             let fleet = upgrades::fleet::read(&hub).await?;
             let subject = subject::of_hub(&hub, &name).await?;
-            let planned = plan_all(fleet, hub.now(), vec![subject]).await?;
+            let planned = plan_all(fleet, hub.now(), vec![subject], own).await?;
             planned.into_iter().next().context("nothing was forecast")
         };
         forecast
@@ -56,10 +62,11 @@ impl Planner for PagePlanner {
         &self,
         client: Client,
         namespace: &str,
+        own: &str,
         yaml: String,
         compare: Option<String>,
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>> {
-        let hub = self.hub(client, namespace);
+        let (hub, own) = (self.hub(client, namespace), own.to_owned());
         let plan = async move {
             let fleet = upgrades::fleet::read(&hub).await?;
             let mut subjects = vec![subject::of_text(&hub, &yaml).await?];
@@ -67,7 +74,7 @@ impl Planner for PagePlanner {
                 let other = subject::of_text(&hub, &other).await;
                 subjects.push(other.context("the second text")?);
             }
-            plan_all(fleet, hub.now(), subjects).await
+            plan_all(fleet, hub.now(), subjects, own).await
         };
         plan.map(|planned| planned.map_err(|failed| error(&failed)))
             .boxed()
@@ -92,12 +99,14 @@ async fn plan_all(
     fleet: Fleet,
     now: Timestamp,
     subjects: Vec<Subject>,
+    own: String,
 ) -> anyhow::Result<Vec<PlannedUpgrade>> {
     let simulating = tokio::task::spawn_blocking(move || {
         let arguments = without_flags();
         let mut fleet = PlannedFleet::new(fleet, whole_seconds(now), &arguments);
         let plans = subjects.iter().map(|subject| {
-            let report = super::plan(&mut fleet, subject, &[], &arguments)?;
+            let mut report = super::plan(&mut fleet, subject, &[], &arguments)?;
+            report.named = hint::named(&report.namespace, &report.upgrade, &own);
             Ok(planned(&report))
         });
         plans.collect()
@@ -166,8 +175,11 @@ fn planned(report: &PlanReport) -> PlannedUpgrade {
     }
 }
 
-/// How many clusters have ended by when. Each cluster is counted by its own percentiles: that many ended by its p90 have so in most runs.
+/// How many clusters have ended by when. Each cluster is counted by its own percentiles: that many ended by its p90 have so in most runs. Those
+/// that needed nothing have ended from the beginning.
 fn curve(from: Timestamp, clusters: &[ClusterEntry]) -> Vec<CurvePoint> {
+    let needed_nothing = |cluster: &&ClusterEntry| cluster.state == COMPLETE && cluster.ends.is_none();
+    let before = clusters.iter().filter(needed_nothing).count();
     let ends: Vec<_> = clusters.iter().filter_map(|cluster| cluster.ends).collect();
     let Some(to) = ends.iter().map(|ends| ends.p90).max().filter(|to| *to > from) else {
         return Vec::new();
@@ -176,7 +188,7 @@ fn curve(from: Timestamp, clusters: &[ClusterEntry]) -> Vec<CurvePoint> {
     let point = |number: i64| {
         let at = from.as_second() + (length * number).div_euclid(POINTS - 1);
         let ended = |by: fn(&super::report::Times) -> Timestamp| {
-            ends.iter().filter(|ends| by(ends).as_second() <= at).count()
+            before + ends.iter().filter(|ends| by(ends).as_second() <= at).count()
         };
         CurvePoint {
             at,
@@ -243,7 +255,10 @@ mod tests {
         let texts =
             [text("spring", "4.14.12", true), text("autumn", "4.14.11", false)].map(|text| text.to_string());
         let [first, second] = texts;
-        let plans = planner.plan(hub, "default", first, Some(second)).await.unwrap();
+        let plans = planner
+            .plan(hub, "default", "team", first, Some(second))
+            .await
+            .unwrap();
         let said: Vec<_> = plans
             .iter()
             .map(|plan| {
@@ -255,6 +270,11 @@ mod tests {
             .collect();
         assert_eq!(said[0], ("default/spring to 4.14.12", Some("Paused")));
         assert_eq!(said[1].0, "default/autumn to 4.14.11");
+        let text = &plans[0].text;
+        assert!(
+            text.contains("kubectl drydock resume spring -n default"),
+            "{text}"
+        );
         assert_ne!(said[1].1, Some("Paused"));
         fleet.shut_down().await.unwrap();
     }
@@ -276,12 +296,21 @@ mod tests {
             left: 0.0,
             fails: 0.0,
         };
-        let clusters = [cluster(Some(1000)), cluster(Some(2000)), cluster(None)];
+        let needed_nothing = ClusterEntry {
+            state: COMPLETE,
+            ..cluster(None)
+        };
+        let clusters = [
+            cluster(Some(1000)),
+            cluster(Some(2000)),
+            cluster(None),
+            needed_nothing,
+        ];
         let curve = curve(at(0), &clusters);
         assert_eq!(curve.len(), 60);
         let counts = |point: &CurvePoint| (point.at, point.p10, point.p50, point.p90);
-        assert_eq!(counts(&curve[0]), (0, 0, 0, 0));
-        assert_eq!(counts(&curve[59]), (2100, 2, 2, 2));
+        assert_eq!(counts(&curve[0]), (0, 1, 1, 1));
+        assert_eq!(counts(&curve[59]), (2100, 3, 3, 3));
         assert!(curve.is_sorted_by_key(|point| (point.at, point.p10, point.p50, point.p90)));
         assert!(
             curve

@@ -100,11 +100,10 @@ pub fn shared(report: &PlanReport) -> impl Iterator<Item = String> + '_ {
 
 /// What keeps the rollout from being complete though it ends.
 fn why_incomplete(report: &PlanReport) -> Option<String> {
-    let is_stopped_by_them = report
-        .figures
-        .stops
-        .iter()
-        .any(|stop| stop.cause == StopCause::ClustersBlocked.reason());
+    let of_blocked = [StopCause::ClustersBlocked, StopCause::OwnedByAnotherUpgrade];
+    let is_of_blocked = |stop: &str| of_blocked.iter().any(|cause| cause.reason() == stop);
+    let stops = &report.figures.stops;
+    let is_stopped_by_them = stops.iter().any(|stop| is_of_blocked(stop.cause));
     if is_stopped_by_them && report.counts.waiting + report.counts.in_flight > 0 {
         return Some(format!(
             "{} cannot start, with {} listed below; --ignore-blocked leaves them out",

@@ -13,6 +13,7 @@ use drydock_api::mcu::{ManagedClustersUpgrade, condition, reason};
 use drydock_objects::findings::{FleetFinding, grouped, may_be_held};
 use drydock_objects::{ClusterDetails, parse_spec, upgrade};
 use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, PreChecksMode, Reason};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::arguments::{Output, PreChecksArguments};
@@ -103,6 +104,15 @@ fn unanswered(
         .collect()
 }
 
+/// The clusters that have not answered, and say why.
+fn silent(
+    found: &BTreeMap<ClusterName, ClusterPreChecks>,
+) -> impl Iterator<Item = (ClusterName, String)> + use<'_> {
+    let is_silent = |one: &ClusterPreChecks| one.asked && !one.is_unasked && !one.is_answered();
+    let silent = found.iter().filter(move |(_, one)| is_silent(one));
+    silent.filter_map(|(name, one)| Some((name.clone(), one.trouble.as_deref()?.to_owned())))
+}
+
 /// How many there are of them that the upgrade does not list.
 fn unanswered_not_listed(upgrade: &ManagedClustersUpgrade, listed: usize) -> usize {
     let status = upgrade.status.as_ref();
@@ -164,7 +174,7 @@ impl Found {
     fn is_awaited(&self, name: &ClusterName) -> bool {
         let checks = self.checks.get(name).filter(|_| self.may_be_held.contains(name));
         let is_silent =
-            checks.is_some_and(|checks| checks.is_unasked || (checks.asked && checks.answer.is_none()));
+            checks.is_some_and(|checks| checks.is_unasked || (checks.asked && !checks.is_answered()));
         is_silent || self.to_be_asked.contains(name)
     }
 }
@@ -181,11 +191,14 @@ pub struct FleetView {
     pub asked: usize,
     /// How many of them have answered.
     pub answered: usize,
+    /// When the oldest answer of an agent was collected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest_answer: Option<Timestamp>,
     /// How many of them have findings that nobody has accepted.
     pub held: usize,
     /// Those that are not asked now, though an answer is required, for something else keeps them from starting.
     pub not_asked: Vec<String>,
-    /// Those that have not answered in time or could not be asked, where an answer is required.
+    /// Those that have not answered in time, say why they do not answer, or could not be asked, where an answer is required.
     pub unanswered: Vec<Unanswered>,
     /// How many of these are not listed: the status of an upgrade lists 100 clusters.
     pub unanswered_not_listed: usize,
@@ -218,7 +231,17 @@ impl FleetView {
             .filter(|(name, one)| one.holds() && may_be_held(name));
         let not_asked = found.iter().filter(|(_, one)| one.is_unasked);
         let count = |is_so: fn(&ClusterPreChecks) -> bool| found.values().filter(|one| is_so(one)).count();
-        let unanswered: Vec<Unanswered> = unanswered(upgrade, found)
+        let mut not_answered = unanswered(upgrade, found);
+        if mode == REQUIRE {
+            not_answered.extend(silent(found).filter(|(name, _)| may_be_held(name)));
+        }
+        let is_answered = |name: &ClusterName, one: &ClusterPreChecks| {
+            one.is_answered() && !one.is_unasked && !not_answered.contains_key(name)
+        };
+        let answered = found.iter().filter(|(name, one)| is_answered(name, one)).count();
+        let times = found.values().filter_map(ClusterPreChecks::collected_at);
+        let oldest_answer = times.min();
+        let unanswered: Vec<Unanswered> = not_answered
             .into_iter()
             .map(|(name, message)| Unanswered {
                 cluster: name.to_string(),
@@ -228,8 +251,9 @@ impl FleetView {
         Self {
             upgrade: upgrade::key(upgrade).to_string(),
             mode,
-            asked: count(|one| one.asked),
-            answered: count(|one| one.answer.is_some()),
+            asked: count(|one| one.asked && !one.is_unasked),
+            answered,
+            oldest_answer,
             held: held.count(),
             not_asked: not_asked.map(|(name, _)| name.to_string()).collect(),
             unanswered_not_listed: unanswered_not_listed(upgrade, unanswered.len()),
@@ -275,11 +299,15 @@ impl FleetView {
             REQUIRE => "such a cluster does not start",
             _ => "such a cluster starts nevertheless",
         };
+        let oldest = self
+            .oldest_answer
+            .map(|at| format!(", the first of them at {at}"));
         let mut text = format!(
-            "{}: {} of {} clusters that are asked have answered (preChecks.mode {})\n",
+            "{}: {} of {} clusters that are asked have answered{} (preChecks.mode {})\n",
             table::printable(&self.upgrade),
             self.answered,
             self.asked,
+            oldest.unwrap_or_default(),
             self.mode
         );
         self.write_unanswered(&mut text);

@@ -57,8 +57,12 @@ impl Scope {
 
     /// How a command of the plugin names an upgrade.
     pub fn named(&self, upgrade: &UpgradeKey) -> String {
-        let own = self.own_namespace.as_deref().unwrap_or_default();
-        hint::named(&upgrade.namespace, &upgrade.name, own)
+        hint::named(&upgrade.namespace, &upgrade.name, self.namespace_of_commands())
+    }
+
+    /// The namespace that commands of the viewer mean where they name none; empty if that is not known, as on the page of a hub.
+    pub fn namespace_of_commands(&self) -> &str {
+        self.own_namespace.as_deref().unwrap_or_default()
     }
 }
 

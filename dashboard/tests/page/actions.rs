@@ -415,7 +415,12 @@ async fn who_has_nobody_to_forecast_says_so() {
 pub struct Refusing;
 
 impl Planner for Refusing {
-    fn forecast(&self, _: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
+    fn forecast(
+        &self,
+        _: Client,
+        key: &UpgradeKey,
+        _: &str,
+    ) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
         let asked = key.to_string();
         Box::pin(async { Err(PlanError(asked)) })
     }
@@ -423,6 +428,7 @@ impl Planner for Refusing {
     fn plan(
         &self,
         _: Client,
+        _: &str,
         _: &str,
         yaml: String,
         compare: Option<String>,

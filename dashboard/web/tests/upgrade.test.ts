@@ -108,7 +108,7 @@ test('pause asks first, says what it will do, and resume is offered then', async
   await expect(page.getByRole('dialog')).toContainText('default/spring resumed');
 });
 
-test('what was edited while somebody was asked is not resumed', async ({ dashboard: { page, open, server } }) => {
+test('what was edited while somebody was asked is not resumed', async ({ dashboard: { page, open, server, misuse } }) => {
   server.state.fleet.paused.add('default/spring');
   await open('#/upgrade/default/spring');
   await page.getByRole('button', { name: 'Resume…' }).click();
@@ -118,6 +118,8 @@ test('what was edited while somebody was asked is not resumed', async ({ dashboa
   await dialog.getByRole('button', { name: 'Resume' }).click();
   await expect(dialog.getByRole('alert')).toContainText('has been edited since you were asked');
   expect(server.state.fleet.paused.has('default/spring')).toBe(true);
+  await misuse('step');
+  await expect(dialog).toContainText('Somebody has changed this upgrade meanwhile: nothing will be done.');
 });
 
 test('what fails while somebody is asked is not retried', async ({ dashboard: { page, open, server } }) => {

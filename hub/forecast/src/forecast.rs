@@ -135,7 +135,9 @@ impl Forecast {
     fn sum_up(forecast_input: &ForecastInput, outcomes: &[RunOutcome], ignores_blocked: bool) -> Self {
         let share = |count: usize| count as f64 / outcomes.len() as f64;
         let is_left = |outcome: &RunOutcome| match outcome.stop {
-            Some(StopCause::ClustersBlocked) => !(ignores_blocked && outcome.is_over),
+            Some(StopCause::ClustersBlocked | StopCause::OwnedByAnotherUpgrade) => {
+                !(ignores_blocked && outcome.is_over)
+            }
             stop => stop.is_some(),
         };
         let sorted_ends = |counts: &dyn Fn(&&RunOutcome) -> bool| {

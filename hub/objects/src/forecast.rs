@@ -138,13 +138,37 @@ pub fn forecast_error(
         .filter(|_| has_start_forecast(forecast, since))?;
     let moment = |time: &Option<Time>| time.as_ref().map(|time| time.0);
     let (p10, p50, p90) = (moment(&start.p10)?, moment(&start.p50)?, moment(&start.p90)?);
+    // What is said of the times goes by how they are shown.
+    let ended = wire_time(ended).0;
     Some(RecordedForecast {
         p10: p10.to_string(),
         p50: p50.to_string(),
         p90: p90.to_string(),
-        ended: wire_time(ended).0.to_string(),
-        // As the difference of the two times that are shown.
-        error_seconds: wire_time(ended).0.as_second() - p50.as_second(),
+        ended: ended.to_string(),
+        error_seconds: ended.as_second() - p50.as_second(),
         within_band: p10 <= ended && ended <= p90,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The times on record are whole seconds, and who reads them must come to the same.
+    #[test]
+    fn whether_a_rollout_ended_within_its_band_goes_by_the_times_on_record() {
+        let since: Timestamp = "2026-03-01T09:00:00Z".parse().unwrap();
+        let status: ManagedClustersUpgradeStatus = serde_json::from_value(serde_json::json!({
+            "forecast": {"atStart": {
+                "rolloutSince": since, "computedAt": since,
+                "p10": "2026-03-01T09:06:28Z", "p50": "2026-03-01T09:06:28Z", "p90": "2026-03-01T09:06:28Z",
+            }},
+        }))
+        .unwrap();
+        for (ended, within) in [("09:06:28.249", true), ("09:06:29", false), ("09:06:27.9", false)] {
+            let ended = format!("2026-03-01T{ended}Z").parse().unwrap();
+            let recorded = forecast_error(&status, since, ended).unwrap();
+            assert_eq!(recorded.within_band, within, "{recorded:?}");
+        }
+    }
 }

@@ -75,7 +75,13 @@ fn previous(upgrade: &ManagedClustersUpgrade) -> Previous {
         completion_time: status.completion_time.as_ref().map(|time| time.0),
         complete: conditions::is_true(conditions, condition::COMPLETE),
         incomplete_since: incomplete_since(conditions),
+        pre_checks_passed_since: pre_checks_passed_since(conditions),
     }
+}
+
+fn pre_checks_passed_since(conditions: &[Condition]) -> Option<Timestamp> {
+    let passed = conditions::find(conditions, condition::PRE_CHECKS_PASSED)?;
+    passed.is_true().then_some(passed.last_transition_time.0)
 }
 
 /// Since when an upgrade is not complete, by its conditions.

@@ -111,6 +111,13 @@ pub struct ClusterProgress {
     pub after: AfterEnd,
 }
 
+impl ClusterProgress {
+    /// Whether it does not start, or not once more, before something else happens.
+    pub fn is_blocked(&self) -> bool {
+        matches!(self.position, Position::Blocked(_)) || self.after == AfterEnd::Blocked
+    }
+}
+
 /// What a forecast begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForecastInput {

@@ -104,6 +104,9 @@ pub struct ClusterView {
     /// Who has answered: `Agent`, `ClusterVersion`, nobody, or `AtTarget` if there is nothing left to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     answered_by: Option<&'static str>,
+    /// When its agent collected the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collected_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
     /// How many findings nobody has accepted, those included that are not listed.
@@ -117,6 +120,9 @@ pub struct ClusterView {
     /// Its answer is required, and something else keeps it from being asked.
     #[serde(skip)]
     is_unasked: bool,
+    /// What it has answered before stands, though its agent is asked for another upgrade.
+    #[serde(skip)]
+    is_kept: bool,
 }
 
 impl ClusterView {
@@ -145,11 +151,13 @@ impl ClusterView {
                 AnswerSource::ClusterVersion => "ClusterVersion",
                 AnswerSource::AtTarget => "AtTarget",
             }),
+            collected_at: checks.collected_at(),
             message: unanswered.or(checks.trouble.as_deref()).map(str::to_owned),
             unaccepted: checks.unaccepted(),
             holds: checks.holds() || unanswered.is_some(),
             is_unanswered: unanswered.is_some(),
             is_unasked: checks.is_unasked,
+            is_kept: checks.is_kept,
             findings: answer
                 .into_iter()
                 .flat_map(|answer| answer.findings.iter())
@@ -161,7 +169,14 @@ impl ClusterView {
     /// As text, in the words of `kubectl drydock cluster pre-checks`.
     pub fn text(&self) -> String {
         let said = self.said();
-        let mut text = format!("{}: {said}\n", table::printable(&self.cluster));
+        let at = self
+            .collected_at
+            .map(|at| format!(" (its agent answered at {at})"));
+        let mut text = format!(
+            "{}: {said}{}\n",
+            table::printable(&self.cluster),
+            at.unwrap_or_default()
+        );
         if self.answered_by == Some("ClusterVersion") && self.message.is_none() {
             text.push_str(
                 "Only ClusterVersion was read: no drydock-agent is there, or the target is an image alone.\n",
@@ -204,6 +219,10 @@ impl ClusterView {
             (false, _) => {
                 "it is not asked: it has started or ended, waits for something else, or preChecks.mode is Off"
                     .to_owned()
+            }
+            (true, None) if self.is_kept => {
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                format!("nothing was left that has to be accepted when it answered, and it is asked anew when the upgrade is resumed{why}")
             }
             (true, None) => match why {
                 Some(why) => format!("it has not answered: {why}"),

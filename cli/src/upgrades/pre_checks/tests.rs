@@ -319,7 +319,10 @@ fn of_one_cluster_it_says_what_is_not_listed() {
     let fleet = fleet();
     let text = |name: &str| ClusterView::of(&name.into(), &fleet[&ClusterName::from(name)], None).text();
     let third = text("c3");
-    assert!(third.starts_with("c3: 7 findings are not accepted\n"), "{third}");
+    assert!(
+        third.starts_with("c3: 7 findings are not accepted (its agent answered at 1970-01-01T00:00:00Z)\n"),
+        "{third}"
+    );
     assert!(third.contains("5 more are not listed here"), "{third}");
     assert!(
         third.contains(
@@ -432,7 +435,8 @@ fn clusters_that_are_not_asked_yet_are_said() {
     let shown = FleetView::of(&upgrade, &found, &found.keys().cloned().collect());
     assert_eq!(
         shown.text(false),
-        "hub/spring: 1 of 1 clusters that are asked have answered (preChecks.mode Require)\n1 cluster is not asked now, for something \
+        "hub/spring: 1 of 1 clusters that are asked have answered, the first of them at 1970-01-01T00:00:00Z (preChecks.mode \
+         Require)\n1 cluster is not asked now, for something \
          else keeps it from starting: c2\nNo cluster that has answered has a finding that is not accepted.\n"
     );
     assert_eq!(

@@ -10,7 +10,7 @@ import { Alert, Announced, Button, Label, LevelLabel, LongText, Reason, Section,
 import { Table } from '../ui/table';
 import { useFleet, useLoaded, useStatus, useTick } from '../ui/use-app';
 import { sentence } from '../words/sentence';
-import { printable } from '../words/text';
+import { printable, TODO } from '../words/text';
 import { moment, momentAndDistance, pastMoment } from '../words/time';
 import { RetryButton } from '../upgrade/actions';
 import { named } from '../upgrade/findings';
@@ -85,7 +85,7 @@ function Now({ cluster, now }: { cluster: ClusterRow; now: number }) {
       </p>
       {said.when && <p class={said.late ? 'late' : 'quiet'}>{said.when}</p>}
       <p>
-        <strong>What to do:</strong> <Text of={said.todo} limit={1000} />
+        <strong>What to do:</strong> <Text of={said.todo} limit={TODO} />
       </p>
       <p class="quiet">
         Runs <Text of={cluster.version || 'a version that is not known'} limit={63} />

@@ -6,6 +6,7 @@ import { useApp } from '../ui/use-app';
 import { ClusterLink, LevelLabel, Reason, StateLabel, Text } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 import { sentence } from '../words/sentence';
+import { TODO } from '../words/text';
 import { moment } from '../words/time';
 
 const COLUMNS: Column[] = [
@@ -36,7 +37,7 @@ export function FleetTable({ rows, query }: { rows: Uint32Array; query: FleetQue
       <Text of={said.what} />,
       cluster.since ? moment(cluster.since, now) : '',
       cluster.normalUntil ? <span class={said.late ? 'late' : ''}>{moment(cluster.normalUntil, now)}{said.late && ', late'}</span> : '',
-      <Text of={said.todo} />,
+      <Text of={said.todo} limit={TODO} />,
       <Text of={cluster.version} limit={63} />,
       <Text of={cluster.upgrade} limit={127} />,
       cluster.finding ? <LevelLabel level={cluster.finding} /> : '',

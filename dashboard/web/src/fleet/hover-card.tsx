@@ -5,6 +5,7 @@ import type { ClusterRow } from '../store/columns';
 import { useApp } from '../ui/use-app';
 import { LevelLabel, StateLabel, Text } from '../ui/parts';
 import { sentence } from '../words/sentence';
+import { TODO } from '../words/text';
 import { EDGE, type Layout } from './layout';
 
 export function HoverCard({ at, cell, cluster, area }: { at: Layout; cell: number; cluster: ClusterRow; area: HTMLElement | null }) {
@@ -41,7 +42,7 @@ export function HoverCard({ at, cell, cluster, area }: { at: Layout; cell: numbe
         </p>
         {said.when && <p class={said.late ? 'late' : 'quiet'}>{said.when}</p>}
         <p>
-          <strong>What to do:</strong> <Text of={said.todo} />
+          <strong>What to do:</strong> <Text of={said.todo} limit={TODO} />
         </p>
         <p class="quiet">
           <Text of={cluster.version || 'version not known'} limit={63} />

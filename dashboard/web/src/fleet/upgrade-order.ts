@@ -2,9 +2,15 @@
 
 import type { Counts, Upgrade } from '../api/types';
 import { naturalCompare } from '../store/natural';
+import { own } from '../words/own';
 
-/** Halts that pass by themselves: nobody has to look at them. */
-const PASSING = new Set(['CanarySoaking', 'AwaitingStartWindow', 'Frozen']);
+/** Halts that pass by themselves, in a word: nobody has to look at them. */
+const PASSING: Readonly<Record<string, string>> = { CanarySoaking: 'soaking', AwaitingStartWindow: 'awaits its window', Frozen: 'frozen' };
+
+/** What an upgrade does in a halt whose end needs nobody; undefined if the halt needs somebody. */
+export function passing(reason: string): string | undefined {
+  return own(PASSING, reason);
+}
 
 /** Whether all clusters have ended, one way or the other. */
 export function hasEnded(counts: Counts): boolean {
@@ -34,5 +40,5 @@ function rank(upgrade: Upgrade): number {
 }
 
 function isStopped({ halt, paused }: Upgrade): boolean {
-  return halt !== undefined && !paused && halt.reason !== 'Paused' && !PASSING.has(halt.reason);
+  return halt !== undefined && !paused && halt.reason !== 'Paused' && passing(halt.reason) === undefined;
 }

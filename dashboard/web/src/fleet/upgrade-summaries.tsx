@@ -8,7 +8,7 @@ import { ProgressBar } from '../upgrade/progress-bar';
 import { own } from '../words/own';
 import { count, percent } from '../words/text';
 import { moment } from '../words/time';
-import { isComplete, order } from './upgrade-order';
+import { isComplete, order, passing } from './upgrade-order';
 
 /** More are shown when one asks for them: the cells are what this page is for. */
 const SHOWN = 3;
@@ -61,15 +61,13 @@ function Summary({ upgrade }: { upgrade: Upgrade }) {
 
 const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: 'in progress', Complete: 'complete', Failed: 'failed', Paused: 'paused', Deleting: 'deleting' };
 
-/** Whether nobody is needed for the end of a halt. */
-export function endsByItself(reason: string): boolean {
-  return reason === 'CanarySoaking' || reason === 'AwaitingStartWindow' || reason === 'Frozen';
-}
-
 export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.phase === 'Deleting') return <Label color="grey">{PHASE.Deleting}</Label>;
   if (upgrade.paused) return <Label color="orange">paused</Label>;
-  if (upgrade.halt) return <Label color={endsByItself(upgrade.halt.reason) ? 'blue' : 'orange'}>halted</Label>;
+  if (upgrade.halt) {
+    const does = passing(upgrade.halt.reason);
+    return <Label color={does ? 'blue' : 'orange'}>{does ?? 'halted'}</Label>;
+  }
   if (isComplete(upgrade.counts)) return <Label color="green">complete</Label>;
   if (hasStopped(upgrade)) return <Label color="orange">stopped</Label>;
   if (upgrade.counts.inFlight > 0) return <Label color="blue">in progress</Label>;

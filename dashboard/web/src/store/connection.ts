@@ -161,5 +161,6 @@ export class Connection {
 
 function message(cause: unknown): string {
   if (cause instanceof DOMException && cause.name === 'AbortError') return 'nothing has come for 40 seconds';
-  return cause instanceof ApiError ? cause.message : 'the connection was cut';
+  // What shows it says that there is no connection.
+  return cause instanceof ApiError ? cause.message.replace(/^not connected: /, '') : 'the connection was cut';
 }

@@ -86,6 +86,15 @@ function WhoElse({ upgrade }: { upgrade: string }) {
   );
 }
 
+/** What is asked is about what was shown: nothing is written if somebody else has changed it since. */
+function ChangedMeanwhile({ upgrade, was }: { upgrade: string; was: Meant }) {
+  const { fleet } = useStatus();
+  useFleet();
+  const now = fleet.upgrades.get(upgrade);
+  if (!now || (now.uid === was.uid && now.generation === was.generation)) return null;
+  return <Alert kind="warning" title="Somebody has changed this upgrade meanwhile: nothing will be done. Close this, and look at it again." />;
+}
+
 /** Somebody else may have paused it since the question was opened. */
 function PausedMeanwhile({ upgrade }: { upgrade: string }) {
   const { fleet } = useStatus();
@@ -111,6 +120,7 @@ function askResume(upgrade: Upgrade, onDone: () => void): void {
       <p>
         Clusters of <Text of={upgrade.key} limit={127} /> start again to <Target of={upgrade.target} />, as its strategy allows: <WhoWaited upgrade={upgrade} />.
       </p>
+      <ChangedMeanwhile upgrade={upgrade.key} was={meant(upgrade)} />
     </UpgradeDialog>
   ));
 }
@@ -123,6 +133,7 @@ function askRetry(upgrade: Upgrade, failed: { count: number; set: string }, onDo
         All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over{upgrade.target !== '' && <> to <Target of={upgrade.target} /></>}, <Turn upgrade={upgrade.key} several />. Each begins with the first stage, or goes on from where it has come
         to since; one that may not start, for findings or otherwise, waits until it may. Have their causes been fixed? Else they fail again.
       </p>
+      <ChangedMeanwhile upgrade={upgrade.key} was={meant(upgrade)} />
       <WhoElse upgrade={upgrade.key} />
     </UpgradeDialog>
   ));
@@ -141,6 +152,7 @@ export function RetryButton(props: { upgrade: string; cluster: string; disabled:
           <Text of={cluster} limit={253} /> starts over{target !== '' && <> to <Target of={target} /></>}, <Turn upgrade={upgrade} />. It begins with the first stage, or goes on from where it has come to
           since; if it may not start, for findings or otherwise, it waits until it may. Has the cause been fixed? Else it fails again.
         </p>
+        <ChangedMeanwhile upgrade={upgrade} was={{ uid, generation }} />
         <WhoElse upgrade={upgrade} />
       </UpgradeDialog>
     ));

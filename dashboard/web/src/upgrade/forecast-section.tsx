@@ -14,10 +14,10 @@ const Chart = lazy(() => import('../ui/forecast-chart'));
 
 export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; ended: EndedPoint[]; now: number }) {
   // A forecast takes the server a second: it is asked for anew when clusters have ended or the hub has forecast anew, but not more often
-  // than every 30 seconds (of the hub). Once the upgrade is paused or halts, an older one is no longer true.
-  const { counts } = upgrade;
+  // than every 30 seconds (of the hub). Once the upgrade is another one, is edited, paused or halts, an older one is no longer true.
+  const { counts, uid, generation } = upgrade;
   const { clock } = useApp();
-  const which = `${upgrade.key} ${upgrade.paused} ${upgrade.halt?.reason ?? ''}`;
+  const which = `${upgrade.key} ${uid} ${generation} ${upgrade.halt?.reason ?? ''}`;
   const ofHub = `${upgrade.forecast?.p50 ?? ''} ${upgrade.forecast?.stopPercent ?? ''}`;
   const changes = `${counts.complete} ${counts.failed} ${ofHub}`;
   const forecast = useLoaded(which, (signal) => api.forecast(upgrade.key, signal), changes, Math.max(5000, clock.tick));

@@ -3,8 +3,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
-import { isComplete } from '../fleet/upgrade-order';
-import { endsByItself, Phase } from '../fleet/upgrade-summaries';
+import { isComplete, passing } from '../fleet/upgrade-order';
+import { Phase } from '../fleet/upgrade-summaries';
 import { Gone, NotCurrent } from '../ui/not-current';
 import { Alert, Announced, Button, LongText, Reason, Section, Spinner, Target, Text } from '../ui/parts';
 import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
@@ -102,7 +102,7 @@ function Progress({ upgrade }: { upgrade: Upgrade }) {
         </Alert>
       )}
       {upgrade.halt ? (
-        <Alert kind={endsByItself(upgrade.halt.reason) ? 'info' : 'warning'} title={<Reason reason={upgrade.halt.reason} />}>
+        <Alert kind={passing(upgrade.halt.reason) ? 'info' : 'warning'} title={<Reason reason={upgrade.halt.reason} />}>
           <LongText of={upgrade.halt.message} />
         </Alert>
       ) : (

@@ -2,7 +2,7 @@
 
 import type { ClusterRow } from '../store/columns';
 import { isInFlight } from './states';
-import { printable } from './text';
+import { printable, TODO } from './text';
 import { duration, moment } from './time';
 
 export interface Sentence {
@@ -32,7 +32,7 @@ export function sentence(row: ClusterRow, now: number): Sentence {
     );
   }
   if (row.windowOpens > now) parts.push(`may start at ${moment(row.windowOpens, now)}`);
-  return { what: what(row), when: parts.join(', '), late, todo: row.todo ? printable(row.todo) : nothing(row, late) };
+  return { what: what(row), when: parts.join(', '), late, todo: row.todo ? printable(row.todo, TODO) : nothing(row, late) };
 }
 
 /** The sentence in one piece, for screen readers. */

@@ -3,6 +3,9 @@
 /** The longest text of a cluster that is shown in a line. */
 const LINE = 300;
 
+/** The longest text that says what to do: a command that is cut does something else. */
+export const TODO = 1000;
+
 /** Unicode's general categories Cc and Cf without line breaks, and its line and paragraph separators. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const UNPRINTABLE = /[\p{Cf}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/gu;

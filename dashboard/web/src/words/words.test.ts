@@ -82,6 +82,10 @@ describe('the sentence', () => {
   it('does not call late what is over', () => expect(sentence(row({ state: 'Complete', normalUntil: NOW - 300 }), NOW).late).toBe(false));
   it('says when the window opens', () => expect(sentence(row({ windowOpens: NOW + 3600 }), NOW).when).toContain('may start at 13:00'));
   it('has what the server says is to be done', () => expect(sentence(row({ todo: 'retry it' }), NOW).todo).toBe('retry it'));
+  it('cuts no command that is to be run', () => {
+    const todo = `${'see why it failed; '.repeat(20)}then: kubectl drydock retry overlap --cluster dev22`;
+    expect(sentence(row({ todo }), NOW).todo).toBe(todo);
+  });
   it('has the reason where there is no message', () => expect(sentence(row({ message: '' }), NOW).what).toBe('WaitingForSlot'));
   it('speaks of clusters without an upgrade', () => expect(sentence(row({ state: '', message: '', since: 0 }), NOW)).toMatchObject({ what: 'no upgrade has it', when: '' }));
   it('says what was left of a cluster that no upgrade has', () =>

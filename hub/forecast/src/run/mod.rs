@@ -12,8 +12,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use drydock_rollout::{
-    ForecastInput, FreeSlots, FreezeCalendar, HaltKind, Opening, Position, SlotDecision, SlotInputs, Stage,
-    Timetable, next_moment, upgrades_allowed,
+    ClusterProgress, ForecastInput, FreeSlots, FreezeCalendar, HaltKind, Opening, Position, Reason,
+    SlotDecision, SlotInputs, Stage, Timetable, next_moment, upgrades_allowed,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -321,6 +321,24 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Why it stops at clusters that cannot start: other upgrades that have all of them end some time, and then they start.
+    fn blocked(&self, cause: StopCause, counts: impl Fn(&ClusterProgress) -> bool) -> StopCause {
+        let clusters = self.forecast_input.clusters.iter();
+        let mut blocked = clusters.filter(|cluster| counts(cluster) && cluster.is_blocked());
+        let is_taken = |cluster: &ClusterProgress| {
+            matches!(
+                cluster.position,
+                Position::Blocked(Reason::OwnedByAnotherUpgrade(_))
+            )
+        };
+        let all_are_taken = blocked.next().is_some_and(is_taken) && blocked.all(is_taken);
+        if all_are_taken {
+            StopCause::OwnedByAnotherUpgrade
+        } else {
+            cause
+        }
+    }
+
     fn outcome(&self, halt: Option<&HaltKind>, is_too_long: bool) -> RunOutcome {
         let state = &self.state;
         let left = state.inputs.startable;
@@ -332,13 +350,13 @@ impl<'a> Simulation<'a> {
             Some(HaltKind::CanaryFailed) => Some(StopCause::CanaryFailed),
             Some(HaltKind::NoCanaryMatched) => Some(StopCause::NoCanaryMatched),
             Some(HaltKind::FailureBudgetSpent { .. }) => Some(StopCause::FailureBudgetSpent),
-            _ if is_done => Some(StopCause::ClustersBlocked),
+            _ if is_done => Some(self.blocked(StopCause::ClustersBlocked, |_| true)),
             Some(HaltKind::Paused) => Some(StopCause::Paused),
             Some(HaltKind::CanarySoaking { .. }) => Some(StopCause::CanaryUnhealthy),
             Some(HaltKind::AwaitingStartWindow { .. } | HaltKind::Frozen { .. }) => Some(self.closed()),
             None if left == 0 => Some(self.closed()),
             None if state.inputs.complete_canaries < state.inputs.awaited_canaries => {
-                Some(StopCause::CanaryBlocked)
+                Some(self.blocked(StopCause::CanaryBlocked, |cluster| cluster.canary))
             }
             None => Some(self.closed()),
         };

@@ -13,6 +13,8 @@ pub enum StopCause {
     CanaryBlocked,
     /// Clusters are left, and none of them can start.
     ClustersBlocked,
+    /// What is left cannot start as long as other upgrades have it.
+    OwnedByAnotherUpgrade,
     /// The canary selector matches no selected cluster.
     NoCanaryMatched,
     /// A canary is in trouble, which stops the soak.
@@ -29,11 +31,12 @@ pub enum StopCause {
 
 impl StopCause {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Paused,
         Self::CanaryFailed,
         Self::CanaryBlocked,
         Self::ClustersBlocked,
+        Self::OwnedByAnotherUpgrade,
         Self::NoCanaryMatched,
         Self::CanaryUnhealthy,
         Self::FailureBudgetSpent,
@@ -54,6 +57,7 @@ impl StopCause {
             Self::CanaryFailed => "CanaryFailed",
             Self::CanaryBlocked => "CanaryBlocked",
             Self::ClustersBlocked => "ClustersBlocked",
+            Self::OwnedByAnotherUpgrade => "OwnedByAnotherUpgrade",
             Self::NoCanaryMatched => "NoCanaryMatched",
             Self::CanaryUnhealthy => "CanaryUnhealthy",
             Self::FailureBudgetSpent => "FailureBudgetSpent",
@@ -70,6 +74,7 @@ impl StopCause {
             Self::CanaryFailed => "a canary fails",
             Self::CanaryBlocked => "a canary cannot start",
             Self::ClustersBlocked => "clusters are left that cannot start",
+            Self::OwnedByAnotherUpgrade => "what is left waits for other upgrades that have it",
             Self::NoCanaryMatched => "no canary is selected",
             Self::CanaryUnhealthy => "a canary is in trouble",
             Self::FailureBudgetSpent => "too many clusters fail",

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, ExpectedDuration, Freeze, Goal,
-    IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, PlacementKey, PreChecksPolicy,
-    Previous, RequestedMethod, Requirements, Retries, Rollout, Selected, Selection, SelectionSource,
-    Selector, Spec, StartTimes, StartWindow, Strategy as RolloutStrategy, Taint, Target, Uid, Upgrade,
-    UpgradeKey, Window,
+    ActionSpec, AgentOptions, Applied, ClusterFacts, ClusterName, ClusterRow, ExpectedDuration, Freeze, Goal,
+    IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey,
+    PreChecksPolicy, Previous, RequestedMethod, Requirements, Retries, Rollout, Selected, Selection,
+    SelectionSource, Selector, Spec, StartTimes, StartWindow, Strategy as RolloutStrategy, Taint, Target,
+    Uid, Upgrade, UpgradeKey, VersionFeedback, Window, Work, WorkFeedback, WorkKind, Works,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -22,6 +22,7 @@ pub enum Obstacle {
     OtherProduct,
     NotAccepted,
     NoLabel,
+    Taken,
 }
 
 #[derive(Clone, Debug)]
@@ -141,6 +142,11 @@ pub fn canary_selector() -> Selector {
     Selector::labels(&BTreeMap::from([("canary".to_owned(), "yes".to_owned())]))
 }
 
+/// The upgrade that has the clusters that are taken.
+fn another() -> (Uid, UpgradeKey) {
+    (Uid::new("theirs"), UpgradeKey::new("team", "theirs"))
+}
+
 impl Fleet {
     pub fn now(&self) -> Timestamp {
         Timestamp::from_second(self.begin).unwrap()
@@ -230,15 +236,45 @@ impl Fleet {
                 order: (0, (number as u32 * 7) % self.groups),
                 sources: 1,
             }),
+            works: if obstacle == Some(Obstacle::Taken) {
+                self.works_of_another()
+            } else {
+                Works::default()
+            },
             agent: self.agents.contains(&number),
             expected: self.expected(number),
             ..ClusterRow::default()
         }
     }
 
+    /// Those of an upgrade that is at work.
+    fn works_of_another(&self) -> Works {
+        let (uid, key) = another();
+        let work = Work {
+            uid: Uid::new("work"),
+            owner: Owner {
+                uid,
+                upgrade: Some(key),
+            },
+            created: self.now(),
+            deleting: false,
+            labelled: true,
+            revision: None,
+            outcome: None,
+            applied: Applied::Yes,
+            available: true,
+            degraded: None,
+            feedback: WorkFeedback::ClusterVersion(VersionFeedback::default()),
+        };
+        let mut works = Works::default();
+        works.insert(WorkKind::Cluster, Arc::new(work));
+        works
+    }
+
     pub fn observed(&self) -> Observed {
         let key = UpgradeKey::new("default", "upgrade");
         let uid = Uid::new("ours");
+        let (other_uid, other_key) = another();
         Observed {
             rollout: Rollout {
                 upgrade: Upgrade {
@@ -251,8 +287,8 @@ impl Fleet {
                     retries: Retries::default(),
                     started_by: "somebody".into(),
                     live: Arc::new(LiveUpgrades {
-                        uids: [uid].into(),
-                        keys: [key].into(),
+                        uids: [uid, other_uid].into(),
+                        keys: [key, other_key].into(),
                         gone_namespaces: BTreeSet::new(),
                     }),
                 },
@@ -350,7 +386,8 @@ fn obstacles() -> impl Strategy<Value = BTreeMap<usize, Obstacle>> {
         Just(Obstacle::Tainted),
         Just(Obstacle::OtherProduct),
         Just(Obstacle::NotAccepted),
-        Just(Obstacle::NoLabel)
+        Just(Obstacle::NoLabel),
+        Just(Obstacle::Taken)
     ];
     prop_oneof![
         2 => Just(BTreeMap::new()),

@@ -218,9 +218,31 @@ fn stop_cases() -> Vec<StopCase> {
     ]
 }
 
+/// The same, by what keeps clusters from starting, and how many canaries there are.
+fn stops_at_obstacles() -> impl Iterator<Item = StopCase> {
+    use Obstacle::{Taken, Unavailable};
+    let cases = [
+        (0, vec![(3, Taken)], StopCause::OwnedByAnotherUpgrade),
+        (0, vec![(2, Unavailable), (3, Taken)], StopCause::ClustersBlocked),
+        (
+            1,
+            vec![(0, Taken), (3, Unavailable)],
+            StopCause::OwnedByAnotherUpgrade,
+        ),
+    ];
+    cases.into_iter().map(|(canaries, obstacles, stop)| {
+        let fleet = Fleet {
+            canaries,
+            obstacles: obstacles.into_iter().collect(),
+            ..plain()
+        };
+        (fleet, &[][..], Some(stop))
+    })
+}
+
 #[test]
 fn each_cause_of_a_stop_is_found() {
-    for (fleet, failing, stop) in stop_cases() {
+    for (fleet, failing, stop) in stop_cases().into_iter().chain(stops_at_obstacles()) {
         let forecast_input = Decider::of(fleet.observed()).forecast_input(fleet.now()).unwrap();
         let outcome = Simulation::new(&forecast_input).run(&Hours(failing));
         assert_eq!(outcome.stop, stop, "{fleet:?}");

@@ -131,6 +131,7 @@ impl Reference {
             completion_time: report.complete().then_some(self.now),
             complete: report.complete(),
             incomplete_since: (!report.complete()).then(|| incomplete_since.unwrap_or(self.now)),
+            pre_checks_passed_since: None,
         };
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Context {
     pub accepted: AcceptedRisks,
     /// When this rollout began, if it has. One that has not is later than all that have.
     pub since: Option<Timestamp>,
+    /// Since when the status says that no cluster is held by its pre-checks, if it does.
+    pub pre_checks_passed_since: Option<Timestamp>,
     /// The fingerprint of the spec's goal.
     pub goal: Option<Arc<str>>,
 }
@@ -59,6 +61,7 @@ impl Context {
             sources: rollout.selection.sources.clone(),
             accepted: AcceptedRisks::of(&rollout.acceptances, target.as_deref()),
             since: rollout_since(rollout),
+            pre_checks_passed_since: rollout.previous.pre_checks_passed_since,
         }
     }
 }

@@ -57,7 +57,9 @@ impl<'a> ClusterView<'a> {
     /// The latest rollout of another upgrade that has claimed the cluster, if it began after this one.
     pub(super) fn later_claim(&self) -> Option<Claim<'a>> {
         let since = self.context.since?;
-        let by_works = self.others_works().filter_map(|(_, work)| {
+        // A start that may yet be refused claims nothing: nobody passes over a canary for it.
+        let written = self.others_works().filter(|(_, work)| work.is_known_to_exist());
+        let by_works = written.filter_map(|(_, work)| {
             Some(Claim {
                 owner: &work.owner,
                 since: work.revision.as_ref()?.rollout_since,

@@ -208,6 +208,8 @@ pub struct Previous {
     pub complete: bool,
     /// Since when that condition is False; `None` if it is not.
     pub incomplete_since: Option<Timestamp>,
+    /// Since when its condition PreChecksPassed is True; `None` if it is not.
+    pub pre_checks_passed_since: Option<Timestamp>,
 }
 
 /// What is observed of an upgrade beside its clusters.

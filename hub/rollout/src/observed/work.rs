@@ -189,6 +189,11 @@ impl Work {
             .is_none_or(|revision| revision.goal.is_same(goal))
     }
 
+    /// Whether the server is known to have it: one that is still being written has no uid, and may yet be refused.
+    pub fn is_known_to_exist(&self) -> bool {
+        self.uid != Uid::default()
+    }
+
     /// Whether a record is about the attempt that it is part of. The annotation that says when that began may have been taken off.
     pub fn is_recorded_by(&self, entry: &Entry) -> bool {
         let ended = self.outcome.as_ref().and_then(|outcome| outcome.at);

@@ -155,3 +155,46 @@ fn what_a_restored_upgrade_has_on_record_is_so_although_its_work_names_its_forme
     let actions = fleet.plan().plan.actions;
     assert!(matches!(&actions[..], [Action::DeleteWork { .. }]), "{actions:?}");
 }
+
+#[test]
+fn a_canary_is_awaited_while_its_start_by_a_later_upgrade_may_yet_be_refused() {
+    let mut fleet = TestFleet::new(&["c00", "c01", "c02"]);
+    let mut canary = cluster();
+    merge(&mut canary, json!({"metadata": {"labels": {"canary": "yes"}}}));
+    let mut complete = canary.clone();
+    complete["status"]["clusterClaims"] = json!([{"name": "version.openshift.io", "value": "4.14.12"}]);
+    fleet.see::<ManagedCluster>("", "c00", Some(complete));
+    fleet.see::<ManagedCluster>("", "c01", Some(canary));
+    let mut spring = fleet.upgrade("spring", UID, 2, "all");
+    let strategy = json!({"maxConcurrency": 10, "canaryClusters": {"clusterSelector": {"matchLabels": {"canary": "yes"}}}});
+    spring.spec.upgrade_strategy = serde_json::from_value(strategy).unwrap();
+    let since = fleet.now;
+    spring.status = serde_json::from_value(json!({"observedGeneration": 2, "startTime": since})).unwrap();
+    spring.spec.paused = Some(true);
+    let _change = fleet.fleet.set_upgrade(&Arc::new(spring.clone()));
+    fleet.pass(60);
+    fleet.select("one", &["c01"]);
+    fleet.set_named_upgrade("autumn", "autumn-uid", 1, "one");
+    let autumn = UpgradeKey::new("default", "autumn");
+    let planned = fleet.fleet.plan(&autumn, fleet.now).unwrap();
+    let start = planned
+        .plan
+        .actions
+        .iter()
+        .find(|action| action.starts().is_some());
+    let start = start.unwrap().clone();
+    spring.spec.paused = None;
+    spring.metadata.generation = Some(3);
+    fleet.version += 1;
+    spring.metadata.resource_version = Some(fleet.version.to_string());
+    let _change = fleet.fleet.set_upgrade(&Arc::new(spring));
+    assert_eq!(fleet.starts().into_keys().collect::<Vec<_>>(), []);
+
+    let work = Uid::new("c01-work");
+    fleet.version += 1;
+    let _change = fleet
+        .fleet
+        .written(&start, Some(work), Some(fleet.version), fleet.now);
+    let started: Vec<_> = fleet.starts().into_keys().collect();
+    assert_eq!(started, [ClusterName::from("c02")]);
+}

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 use semver::Version;
 
-use super::cluster_version::{by_cluster_version, image_required};
+use super::cluster_version::{against_a_start, by_cluster_version, image_required};
 use super::{FINDINGS, GROUP, PLANS, mark, marks, plan_name};
 use crate::works::feedback::{has_value, is, text};
 use crate::works::partial::PartialManifestWork;
@@ -145,14 +145,17 @@ fn runs(cluster: Option<&ManifestStatus>, image: &str) -> bool {
     newest.is_some_and(|newest| is_same_image(&newest, image))
 }
 
-fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
-    let target = Version::parse(&question.target).ok();
-    let cluster = read::manifest(work, GROUP, "clusterversions", "", CLUSTER_VERSION);
-    let running = cluster.and_then(|status| cluster_version::parse_version(&text(status, "version")?));
-    // One that is on its way to a newer release may be sent back yet; what has begun with this one goes on.
-    let order = running.as_ref().zip(target.as_ref());
+/// The answer of a cluster that is at the target, or on its way to it: it has nothing to fear from an update that has begun.
+fn at_target(
+    question: &PreCheckQuestion,
+    target: Option<&Version>,
+    running: Option<&Version>,
+    cluster: Option<&ManifestStatus>,
+) -> Option<Reply> {
     let image = Some(&*question.image).filter(|image| !image.is_empty());
     let is_image = || image.is_none_or(|image| runs(cluster, image));
+    // One that is on its way to a newer release may be sent back yet; what has begun with this one goes on.
+    let order = running.zip(target);
     let is_there = match order.map(|(running, target)| running.cmp_precedence(target)) {
         Some(Ordering::Greater) => cluster.is_some_and(|status| is(status, "state", "Completed")),
         Some(Ordering::Equal) => is_image(),
@@ -160,19 +163,27 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
         // Of an image alone no version is known.
         None => target.is_none() && image.is_some() && is_image(),
     };
-    if is_there {
-        let answer = PreCheckAnswer {
-            source: AnswerSource::AtTarget,
-            findings: Arc::default(),
-        };
-        // A version the cluster claims besides; of an image alone what was read before it was asked may be over.
-        let is_read =
-            target.is_some() || cluster.is_some_and(|status| was_read_since(status, None, question));
-        return if is_read {
-            Reply::Answered(answer)
-        } else {
-            Reply::AnsweredBefore(answer)
-        };
+    is_there.then_some(())?;
+    let answer = PreCheckAnswer {
+        source: AnswerSource::AtTarget,
+        findings: Arc::default(),
+    };
+    // A version the cluster claims besides; of an image alone what was read before it was asked may be over.
+    let is_read = target.is_some() || cluster.is_some_and(|status| was_read_since(status, None, question));
+    Some(if is_read {
+        Reply::Answered(answer)
+    } else {
+        Reply::AnsweredBefore(answer)
+    })
+}
+
+fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
+    let target = Version::parse(&question.target).ok();
+    let cluster = read::manifest(work, GROUP, "clusterversions", "", CLUSTER_VERSION);
+    let running = cluster.and_then(|status| cluster_version::parse_version(&text(status, "version")?));
+    let image = Some(&*question.image).filter(|image| !image.is_empty());
+    if let Some(there) = at_target(question, target.as_ref(), running.as_ref(), cluster) {
+        return there;
     }
     let by_cluster_version = || {
         let status = cluster?;
@@ -212,11 +223,42 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
                     let stops = by_agent.filter(PreCheckAnswer::may_hold);
                     Reply::Over(stops.or_else(by_cluster).filter(PreCheckAnswer::may_hold))
                 }
-                None => status
-                    .and_then(|status| by_agent(status, question))
-                    .unwrap_or(Reply::None),
+                None => match status.and_then(|status| by_agent(status, question)) {
+                    Some(Reply::Answered(answer)) => {
+                        let now = cluster.map(|status| against_a_start(status, target.as_ref(), image));
+                        Reply::Answered(with_what_came_since(answer, now.unwrap_or_default()))
+                    }
+                    reply => reply.unwrap_or(Reply::None),
+                },
             }
         }
+    }
+}
+
+/// An answer that lets a cluster start, with what its ClusterVersion says `now` against that and the agent had not found: both are of one read of
+/// the work, so ClusterVersion is the newer one. What holds is asked anew soon, and then the agent says itself what is so. An agent that lists
+/// as much as it can may have found it, too.
+fn with_what_came_since(answer: PreCheckAnswer, now: Vec<Finding>) -> PreCheckAnswer {
+    let AnswerSource::Agent {
+        collected_at,
+        stops: false,
+        unaccepted,
+    } = answer.source
+    else {
+        return answer;
+    };
+    let is_known = |found: &Finding| answer.findings.iter().any(|known| known.uuid == found.uuid);
+    let came: Vec<Finding> = now.into_iter().filter(|found| !is_known(found)).collect();
+    if came.is_empty() || answer.findings.len() >= FINDINGS {
+        return answer;
+    }
+    PreCheckAnswer {
+        source: AnswerSource::Agent {
+            collected_at,
+            stops: true,
+            unaccepted: unaccepted + came.len(),
+        },
+        findings: answer.findings.iter().cloned().chain(came).collect(),
     }
 }
 

@@ -164,6 +164,25 @@ fn said(status: &ManifestStatus, name: &str) -> Arc<str> {
         .unwrap_or_default()
 }
 
+/// What ClusterVersion says in so many words against an update now, whoever asks: its agent may have collected its answer hours ago.
+pub(super) fn against_a_start(
+    status: &ManifestStatus,
+    target: Option<&Version>,
+    image: Option<&str>,
+) -> Vec<Finding> {
+    let is = |name, value| feedback::is(status, name, value);
+    let is_said = |found: &Finding| match found.uid.as_deref() {
+        Some("failing") => is("failing", "True"),
+        Some("update-in-progress") => is("progressing", "True"),
+        Some("cluster-unavailable") => is("available", "False"),
+        _ => true,
+    };
+    let of_the_cluster = of_the_cluster(status).into_iter().filter(is_said);
+    of_the_cluster
+        .chain(of_the_request(status, target, image))
+        .collect()
+}
+
 /// What is so whatever the target. What is not known is no reason to begin.
 fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
     let is = |name, value| feedback::is(status, name, value);

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use drydock_api::ClusterName;
 use drydock_rollout::{
-    AnswerSource, EndedOn, FindingLevel, KnownAnswer, PreCheckQuestion, PreCheckWork, Target,
+    AnswerSource, EndedOn, FindingLevel, KnownAnswer, PreCheckAnswer, PreCheckQuestion, PreCheckWork, Target,
 };
 
 use super::answer::*;
@@ -314,6 +314,58 @@ fn an_unknown_verdict_holds_and_a_text_is_no_more_than_text() {
     );
     assert_eq!((&*first.impact, &*first.remedy), ("Update Stalled", "Correct it"));
     assert_eq!(answer.findings[1].uuid, None);
+}
+
+/// An answer counts for a day, and a cluster that fails since must not start by it. Nor does it hold what somebody has accepted.
+#[test]
+fn what_cluster_version_says_since_the_agent_has_answered_holds_the_cluster() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    let failing = [("failing", "True"), ("failingMessage", "monitoring is down")];
+    let answer = |by_agent: &[(&'static str, &str)], by_cluster: &[(&str, &str)]| {
+        let cluster = [&[("version", "4.14.9"), (READ, "version")], by_cluster].concat();
+        let plan = but(&[]);
+        let plan: Vec<_> = plan.into_iter().chain(by_agent.iter().copied()).collect();
+        let work = read_work(&asked, Some(&plan), &cluster);
+        work.answer.current().unwrap().clone()
+    };
+    let held = |answer: &PreCheckAnswer| -> Vec<String> {
+        let open = answer
+            .findings
+            .iter()
+            .filter(|found| !found.acceptance.is_accepted());
+        open.map(|found| found.uid.as_deref().unwrap().to_owned())
+            .collect()
+    };
+    for (by_cluster, expected) in [
+        (&[][..], None),
+        (&failing, Some("failing")),
+        (&[("available", "False")], Some("cluster-unavailable")),
+        (&[("progressing", "True")], Some("update-in-progress")),
+        (&[("accepted", "False")], Some("release-not-accepted")),
+        (
+            &[("invalid", "True"), ("invalidReason", "NotAllowed")],
+            Some("update-invalid"),
+        ),
+        // What is not said the agent has looked at, too, and it knows the target.
+        (&[("failing", "Unknown"), ("upgradeable", "False")], None),
+    ] {
+        let answer = answer(&[], by_cluster);
+        assert_eq!(held(&answer), Vec::from_iter(expected), "{by_cluster:?}");
+        assert_eq!(answer.may_hold(), expected.is_some(), "{by_cluster:?}");
+    }
+
+    let found = answer(&[], &failing);
+    let uuid = found.findings[0].uuid.clone().unwrap();
+    let accepted = [
+        ("uuid0", &*uuid),
+        ("uid0", "failing"),
+        ("informer0", "drydock.cluster-version"),
+        ("level0", "Warning"),
+        ("summary0", "The cluster's update is failing"),
+        ("acceptance0", "Accepted"),
+    ];
+    let answer = answer(&accepted, &failing);
+    assert_eq!((answer.may_hold(), answer.findings.len()), (false, 1));
 }
 
 /// A cluster has one plan of a release: what one upgrade accepts there lets no other start.

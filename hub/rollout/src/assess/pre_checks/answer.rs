@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::assess::ClusterView;
 use crate::{
     AcceptedBy, AnswerSource, Finding, FindingAcceptance, KnownAnswer, PreCheckAnswer, PreCheckWork,
@@ -20,6 +22,8 @@ pub struct ClusterPreChecks {
     pub trouble: Option<Arc<str>>,
     /// Its answer is required, and something else keeps it from being asked.
     pub is_unasked: bool,
+    /// Its agent is asked for another upgrade, and what it has answered before stands for as long as this one is paused: nothing keeps it.
+    pub is_kept: bool,
 }
 
 impl ClusterPreChecks {
@@ -42,6 +46,19 @@ impl ClusterPreChecks {
         let findings = self.answer.iter().flat_map(|answer| answer.findings.iter());
         let listed = findings.filter(|found| !found.acceptance.is_accepted()).count();
         self.unaccepted().saturating_sub(listed)
+    }
+
+    /// Whether there is an answer that counts.
+    pub fn is_answered(&self) -> bool {
+        self.answer.is_some() || self.is_kept
+    }
+
+    /// When its agent collected the answer.
+    pub fn collected_at(&self) -> Option<Timestamp> {
+        match self.answer.as_ref()?.source {
+            AnswerSource::Agent { collected_at, .. } => Some(collected_at),
+            AnswerSource::ClusterVersion | AnswerSource::AtTarget => None,
+        }
     }
 
     /// Whether the cluster does not start where an answer is required.
@@ -70,11 +87,17 @@ impl ClusterView<'_> {
             answer: Some(self.judged(work, answer)),
             ..ClusterPreChecks::default()
         };
-        let earlier = || work.answer.any().map(judged).filter(ClusterPreChecks::holds);
+        let policy = self.pre_checks_policy();
+        let is_kept = policy.is_some_and(|policy| self.keeps_answer(policy, work));
+        let earlier = || {
+            let known = work.answer.any().filter(|_| !is_kept);
+            known.map(judged).filter(ClusterPreChecks::holds)
+        };
         let known = work.answer.current().map(judged).or_else(earlier);
         ClusterPreChecks {
             asked: true,
             trouble: work.trouble.clone(),
+            is_kept,
             ..known.unwrap_or_default()
         }
     }

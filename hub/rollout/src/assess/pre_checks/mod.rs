@@ -164,7 +164,7 @@ impl ClusterView<'_> {
     }
 
     /// The policy, where it applies to this goal at all.
-    fn pre_checks_policy(&self) -> Option<&PreChecksPolicy> {
+    pub(super) fn pre_checks_policy(&self) -> Option<&PreChecksPolicy> {
         let spec = self.spec()?;
         let is_on = spec.pre_checks.mode != PreChecksMode::Off && spec.goal.target.is_some();
         is_on.then_some(&spec.pre_checks)

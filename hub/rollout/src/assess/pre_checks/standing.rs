@@ -71,7 +71,9 @@ impl ClusterView<'_> {
             let is_late = late.is_ok_and(|late| self.present.has_reached(late));
             // An agent that is asked for another upgrade will say the same again.
             let held = still_held().filter(|_| work.is_taken || !is_late);
-            let awaited = if is_late {
+            // It has answered in its time, and was asked for another upgrade since.
+            let has_answered = work.is_taken && matches!(work.answer, KnownAnswer::Earlier(_));
+            let awaited = if is_late && !has_answered {
                 Standing::Awaited(Reason::PreChecksUnanswered(work.trouble.clone()))
             } else {
                 Standing::AWAITED
@@ -104,17 +106,29 @@ impl ClusterView<'_> {
     /// that wait for somebody neither takes the agent from the other. One that holds the cluster is asked for anew, for it may be over.
     pub(super) fn keeps_answer(&self, policy: &PreChecksPolicy, work: &PreCheckWork) -> bool {
         let is_paused = self.spec().is_some_and(|spec| spec.paused);
-        let asked = work.question.as_ref().filter(|_| is_paused && work.is_taken);
-        let (Some(asked), KnownAnswer::Earlier(answer)) = (asked, &work.answer) else {
+        let Some(asked) = work.question.as_ref().filter(|_| is_paused && work.is_taken) else {
             return false;
         };
-        let AnswerSource::Agent { collected_at, .. } = answer.source else {
-            return false;
+        let collected_at = match &work.answer {
+            KnownAnswer::Earlier(answer) => match answer.source {
+                AnswerSource::Agent { collected_at, .. } if self.said_by(work, answer) == Standing::Clear => {
+                    self.by_own_clock(collected_at, asked.asked_at)
+                }
+                _ => return false,
+            },
+            _ if self.has_passed_since(asked.asked_at) => asked.asked_at,
+            _ => return false,
         };
-        let collected_at = self.by_own_clock(collected_at, asked.asked_at);
         let old = collected_at.saturating_add(policy.max_age);
-        let is_old = old.is_ok_and(|old| self.present.has_reached(old)) || self.has_ended_since(collected_at);
-        !is_old && self.said_by(work, answer) == Standing::Clear
+        let is_old = old.is_ok_and(|old| self.present.has_reached(old));
+        !is_old && !self.has_ended_since(collected_at)
+    }
+
+    /// Whether the status says that every cluster passes, and has come to that after a cluster was asked: who was not there when it answered
+    /// knows by that alone what it was.
+    fn has_passed_since(&self, asked_at: Timestamp) -> bool {
+        let passed = self.context.pre_checks_passed_since;
+        passed.is_some_and(|passed| passed >= asked_at)
     }
 
     /// What held the cluster holds it while it is asked anew: nothing has happened that anybody must hear of.

@@ -258,26 +258,57 @@ fn what_another_upgrade_has_accepted_is_not_accepted_here() {
     }
 }
 
-/// Of two upgrades that wait for somebody neither takes the agent from the other, again and again, nor says that it was not answered.
-#[test]
-fn a_paused_upgrade_keeps_its_answer_while_the_agent_is_asked_for_another() {
+fn asks(world: &mut World) -> bool {
+    let actions = world.plan().actions;
+    actions
+        .iter()
+        .any(|action| matches!(action, Action::AskPreChecks(_)))
+}
+
+/// All three clusters of a paused upgrade have answered.
+fn paused_and_answered() -> World {
     let mut world = world(PreChecksMode::Require);
     world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
     world.settle();
-    world.answer(0, false, true);
+    for number in 0..3 {
+        world.answer(number, false, true);
+    }
     world.settle();
+    world
+}
+
+/// Of two upgrades that wait for somebody neither takes the agent from the other, again and again, nor says that it was not answered.
+#[test]
+fn a_paused_upgrade_keeps_its_answer_while_the_agent_is_asked_for_another() {
+    let mut world = paused_and_answered();
     let before = reason(&mut world, 0);
     world.taken(0, false);
     world.happen(&Event::Minutes(45));
-    let asks = |world: &mut World| {
-        let actions = world.plan().actions;
-        actions
-            .iter()
-            .any(|action| matches!(action, Action::AskPreChecks(_)))
-    };
     assert!(!asks(&mut world));
     assert_eq!(reason(&mut world, 0), before);
     world.happen(&Event::Edit(vec![SpecEdit::Paused(false)]));
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
     assert!(asks(&mut world), "it is asked before it starts");
     assert_eq!(started(&world), Vec::<usize>::new());
+}
+
+/// A hub that starts again, and the plugin, were not there when it answered.
+#[test]
+fn that_a_paused_upgrade_has_its_answers_is_known_by_its_status_alone() {
+    for is_said in [true, false] {
+        let mut world = paused_and_answered();
+        let before = reason(&mut world, 0);
+        world.taken(0, false);
+        world.forget_answer(0);
+        if !is_said {
+            world.observed.rollout.previous.pre_checks_passed_since = None;
+        }
+        world.happen(&Event::Minutes(15));
+        assert_eq!(asks(&mut world), !is_said);
+        assert_eq!(world.pre_checks(0).unwrap().is_kept, is_said);
+        let said = reason(&mut world, 0);
+        assert_eq!(said == before, is_said, "{said:?}");
+        world.happen(&Event::Minutes(60));
+        assert!(asks(&mut world), "what it has answered is too old");
+    }
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use drydock_rollout::{
     Action, ActionSpec, ClusterFacts, ClusterName, ClusterRow, Decider, IntOrPercent, Labels, Observed,
-    Operators, Plan, Previous, Refusal, RefusalCause, RefusedWrite, Selected, SelectionProblem, Spec,
-    StartTimes, StartWindow, Target, Uid, Window, Work, WorkKind, check, decide,
+    Operators, Plan, PreChecksMode, Previous, Refusal, RefusalCause, RefusedWrite, Selected,
+    SelectionProblem, Spec, StartTimes, StartWindow, Target, Uid, Window, Work, WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -331,7 +331,11 @@ impl World {
             }
         }
         let report = &plan.report;
-        let incomplete_since = self.observed.rollout.previous.incomplete_since;
+        let before = &self.observed.rollout.previous;
+        let (incomplete_since, passed_since) = (before.incomplete_since, before.pre_checks_passed_since);
+        let found = &report.pre_checks;
+        let passes = found.mode == PreChecksMode::Require
+            && found.with_findings + found.unanswered + found.awaited + found.unasked == 0;
         // As the status would say it.
         self.observed.rollout.previous = Previous {
             observed_generation: Some(self.observed.rollout.upgrade.generation),
@@ -339,6 +343,7 @@ impl World {
             completion_time: report.complete().then_some(self.now),
             complete: report.complete(),
             incomplete_since: (!report.complete()).then(|| incomplete_since.unwrap_or(self.now)),
+            pre_checks_passed_since: passes.then(|| passed_since.unwrap_or(self.now)),
         };
         self.update_decider();
     }

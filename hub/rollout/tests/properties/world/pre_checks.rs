@@ -197,6 +197,13 @@ impl World {
         self.plan().report.pre_checks.blocked_again
     }
 
+    /// Who looks was not there when the cluster answered, as a hub that starts again.
+    pub fn forget_answer(&mut self, number: usize) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            Arc::make_mut(work).answer = KnownAnswer::None;
+        }
+    }
+
     /// Another upgrade asks the agent of the cluster, which finds something for that one, or does not.
     pub fn taken(&mut self, number: usize, finds: bool) {
         let found = finds.then(|| answer_by_agent(self.now, true));
