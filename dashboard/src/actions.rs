@@ -154,7 +154,8 @@ pub(crate) async fn retry(
         return Err(ApiError::new(
             StatusCode::CONFLICT,
             format!(
-                "other clusters of {key} have failed than when you were asked: none starts over; look at them once more"
+                "other clusters of {key} have failed than when you were asked, or somebody has retried some meanwhile: none starts over; look at them once \
+                 more"
             ),
         ));
     }

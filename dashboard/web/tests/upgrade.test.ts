@@ -16,7 +16,7 @@ test('an upgrade shows what it does and what holds it back', async ({ dashboard:
     await expect(page.getByRole('heading', { level: 2, name: section })).toBeVisible();
   }
   await expect(page.locator('.chart canvas')).toBeVisible();
-  await expect(page.getByText(/in half of the runs/)).toBeVisible();
+  await expect(page.getByText(/in half of the runs that end/)).toBeVisible();
   await expect(page.getByRole('region', { name: 'Clusters in flight' }).getByRole('row')).toHaveCount(8);
   await expect(page.getByRole('link', { name: 'OperatorsTimedOut (docs, new tab)' })).toHaveAttribute('href', /reasons.html#operatorstimedout$/);
 });

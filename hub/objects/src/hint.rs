@@ -32,7 +32,7 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
             "read the conditions of the UpgradeConfig on the cluster, fix what they name"
         }
         Some(FailureReason::UpgradeTimedOut) => {
-            "see what the cluster waits for (kubectl drydock cluster status, oc get clusteroperators,machineconfigpools): correct a target that \
+            "see on the cluster what it waits for (kubectl drydock cluster status, oc get clusteroperators,machineconfigpools): correct a target that \
              is not offered, or raise clusterUpgradeTimeout"
         }
         Some(FailureReason::OperatorsFailed) => {
@@ -109,7 +109,7 @@ const WHILE_WAITING: [(&str, &str); 24] = [
     ("AwaitingRecord", "see what refuses the write"),
     (
         "ReplacingOldWork",
-        "see what keeps the upgrade that its agent is at (kubectl drydock cluster status), and whether its work agent runs",
+        "see on the cluster what keeps the upgrade that its agent is at (kubectl drydock cluster status), and whether its work agent runs",
     ),
     (
         "WorkBeingDeleted",

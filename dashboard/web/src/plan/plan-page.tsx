@@ -201,7 +201,7 @@ function Plans({ plans, now, changed }: { plans: Forecast[]; now: number; change
                 <h3>
                   <span class={`swatch chart-${i}`} aria-hidden="true" /> {i === 0 ? 'First' : 'Second'}: <Text of={plan.title} limit={200} />
                 </h3>
-                <Ends band={plan} now={now} />
+                <Ends band={plan} stops={plan.stops.length > 0} now={now} />
                 <NoEnd forecast={plan} />
                 <ForecastFacts forecast={plan} now={now} />
               </div>

@@ -1,4 +1,4 @@
-// How many clusters have ended when: up to now as it was, then the band in which eight of ten runs are, and the run in the middle.
+// How many clusters have ended when: up to now as it was, then the band of eight of ten of the runs in which a cluster starts, and the middle of them.
 
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
@@ -37,7 +37,7 @@ export default function ForecastChart({ forecasts, ended, now, total }: Shown) {
       <div ref={box} role="img" aria-label="Ended clusters over time: the text says the same in figures." />
       <figcaption>
         Clusters that have ended, complete or failed, over time
-        {forecasts.length > 1 ? ':' : `: ${ended.length > 0 ? 'up to now as it was, then ' : ''}the middle run, and the band of eight of ten runs.`}
+        {forecasts.length > 1 ? ':' : `: ${ended.length > 0 ? 'up to now as it was, then ' : ''}the middle, and the band of eight of ten, of those runs in which a cluster starts.`}
         {forecasts.length > 1 &&
           forecasts.map((_, i) => (
             <span key={i} class="chart-key">

@@ -25,7 +25,7 @@ export function ForecastSection({ upgrade, ended, now }: { upgrade: Upgrade; end
     return (
       <>
         <Late of={upgrade} now={now} />
-        <Ends band={upgrade.forecast ?? {}} now={now} />
+        <Ends band={upgrade.forecast ?? {}} stops={(upgrade.forecast?.stopPercent ?? 0) > 0} now={now} />
         {forecast.loading ? <Spinner label="Simulating the rest of the rollout…" /> : <NoForecast loaded={forecast} />}
       </>
     );
@@ -74,7 +74,7 @@ export function ForecastView({ forecasts, ended = [], now, total, facts = true, 
   if (!first) return null;
   return (
     <>
-      {facts && <Ends band={first} now={now} />}
+      {facts && <Ends band={first} stops={first.stops.length > 0} now={now} />}
       {facts && <NoEnd forecast={first} paused={paused} />}
       {forecasts.some((forecast) => forecast.curve?.length) && (
         <Suspense fallback={<Spinner label="Loading the chart…" />}>
@@ -93,11 +93,12 @@ export function NoEnd({ forecast, paused = false }: { forecast: Forecast; paused
   return <p>{stops > 0.999 ? 'None' : 'Fewer than half'} of the runs that were simulated end.</p>;
 }
 
-export function Ends({ band, now }: { band: Band; now: number }) {
+/** `stops`: some runs come to no end, and are not counted. */
+export function Ends({ band, stops, now }: { band: Band; stops: boolean; now: number }) {
   if (!band.p50) return null;
   return (
     <p>
-      Ends <strong>{momentAndDistance(band.p50, now)}</strong> in half of the runs
+      Ends <strong>{momentAndDistance(band.p50, now)}</strong> in half of the runs{stops && ' that end'}
       {band.p10 && band.p90 && (
         <>
           ; between {momentAndDistance(band.p10, now)} and {momentAndDistance(band.p90, now)} in eight of ten

@@ -6,7 +6,7 @@ use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::pre_checks::Standing;
+use super::pre_checks::{PreCheckStep, Standing};
 use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
 use crate::{
@@ -247,14 +247,14 @@ impl<'a> ClusterView<'a> {
     }
 
     /// The cluster has been read, and is asked for the target, unless it has waited for so long that its start times are closed again, or
-    /// what it has found holds it.
+    /// its answer is awaited.
     fn enforces(&self, deadline: Timestamp, work: &Work) -> Assessment {
         let refused = self.refusal(WorkKind::Cluster, RefusedWrite::Change);
         let (standing, question) = self.held_before_target();
-        let (held, has_findings) = match standing {
-            Standing::Held { reason, .. } => (Some(reason), true),
-            Standing::Awaited(reason) => (Some(reason), false),
-            Standing::Clear => (None, false),
+        let held = match standing {
+            Standing::Held { reason, .. } => return self.gives_slot_back(reason, question, deadline, work),
+            Standing::Awaited(reason) => Some(reason),
+            Standing::Clear => None,
         };
         let closed = self.closed_since_start(work).or(held);
         let closed = closed.filter(|_| refused.is_none());
@@ -273,9 +273,30 @@ impl<'a> ClusterView<'a> {
             return self.fails(WorkKind::Cluster, failure, &reason.to_string());
         }
         let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.begun());
-        (assessment.has_findings, assessment.pre_checks) = (has_findings, question);
+        assessment.pre_checks = question;
         if self.may_change(WorkKind::Cluster) && !is_closed {
             assessment.step = Step::Continue(vec![NextWrite::Enforce]);
+        }
+        assessment
+    }
+
+    /// What came up after the work was created holds the cluster, which was asked for nothing: without the work it has not started, and takes
+    /// no slot.
+    fn gives_slot_back(
+        &self,
+        held: Reason,
+        question: Option<PreCheckStep>,
+        deadline: Timestamp,
+        work: &Work,
+    ) -> Assessment {
+        let reason = match self.refusal(WorkKind::Cluster, RefusedWrite::Delete) {
+            Some(refusal) => Reason::refused(WorkKind::Cluster, refusal),
+            None => held,
+        };
+        let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.begun());
+        (assessment.has_findings, assessment.pre_checks) = (true, question);
+        if self.may_delete(WorkKind::Cluster) {
+            assessment.step = Step::Continue(vec![NextWrite::Delete(WorkKind::Cluster)]);
         }
         assessment
     }

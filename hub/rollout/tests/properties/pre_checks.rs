@@ -218,9 +218,12 @@ fn what_is_found_before_the_target_is_asked_for_holds_it_unless_its_action_has_b
         assert_eq!(is_asked_for_target(&world), with_action);
         if !with_action {
             assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+            assert_eq!(started(&world), Vec::<usize>::new(), "it takes no slot");
             world.happen(&Event::AcceptsRisk(true));
             world.settle();
             world.answer(0, true, false);
+            world.settle();
+            world.happen(&Event::Progress(0));
             world.settle();
             assert!(is_asked_for_target(&world));
         }
@@ -229,9 +232,9 @@ fn what_is_found_before_the_target_is_asked_for_holds_it_unless_its_action_has_b
 
 /// Whether the cluster is asked for the target: its work is not only read.
 fn is_asked_for_target(world: &World) -> bool {
-    let work = &world.observed.rows[&name(0)].works.get(WorkKind::Cluster);
-    let revision = work.as_ref().unwrap().revision.clone().unwrap();
-    revision.enforcement == Enforcement::Enforced
+    let work = world.observed.rows[&name(0)].works.get(WorkKind::Cluster);
+    let revision = work.and_then(|work| work.revision.as_ref());
+    revision.is_some_and(|revision| revision.enforcement == Enforcement::Enforced)
 }
 
 /// That it had nothing to answer, as it was on its way to the target, says nothing any more.
@@ -250,7 +253,10 @@ fn who_had_nothing_to_answer_is_asked_when_it_has_been_sent_back() {
     world.settle();
     assert!(!is_asked_for_target(&world));
     assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+    assert_eq!(started(&world), Vec::<usize>::new(), "it takes no slot");
     world.answer(0, false, false);
+    world.settle();
+    world.happen(&Event::Progress(0));
     world.settle();
     assert!(is_asked_for_target(&world));
 }

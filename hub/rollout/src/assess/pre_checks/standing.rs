@@ -71,8 +71,9 @@ impl ClusterView<'_> {
             let is_late = late.is_ok_and(|late| self.present.has_reached(late));
             // An agent that is asked for another upgrade will say the same again.
             let held = still_held().filter(|_| work.is_taken || !is_late);
-            // It has answered in its time, and was asked for another upgrade since.
-            let has_answered = work.is_taken && matches!(work.answer, KnownAnswer::Earlier(_));
+            // It has answered in its time, and was asked for another upgrade since; one that is paused does not ask before it is resumed.
+            let is_paused = self.spec().is_some_and(|spec| spec.paused);
+            let has_answered = work.is_taken && (is_paused || matches!(work.answer, KnownAnswer::Earlier(_)));
             let awaited = if is_late && !has_answered {
                 Standing::Awaited(Reason::PreChecksUnanswered(work.trouble.clone()))
             } else {
