@@ -296,7 +296,7 @@ impl RecordedEnd {
 }
 
 /// Whether a work, or one before it, has asked the cluster for its target.
-fn has_asked(kind: WorkKind, work: &Work) -> bool {
+pub(super) fn has_asked(kind: WorkKind, work: &Work) -> bool {
     let only_reads = |revision: &Revision| revision.enforcement == Enforcement::Observed;
     match kind {
         WorkKind::Pre => false,

@@ -6,6 +6,7 @@ use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
+use super::entry::has_asked;
 use super::pre_checks::{PreCheckStep, Standing};
 use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
@@ -24,6 +25,9 @@ impl<'a> ClusterView<'a> {
     pub(super) fn in_flight(&self, kind: WorkKind, lead: &'a Work) -> Assessment {
         if let Some(later) = self.overtaken_by(lead) {
             return self.abandoned(later.to_string(), lead);
+        }
+        if kind == WorkKind::Cluster && !has_asked(kind, lead) && self.is_recorded(lead) {
+            return self.lets_go(lead);
         }
         let Some(goal) = self.goal_of(lead) else {
             return self.waits_for_spec(Stage::of(kind).state());
@@ -280,8 +284,8 @@ impl<'a> ClusterView<'a> {
         assessment
     }
 
-    /// What came up after the work was created holds the cluster, which was asked for nothing: without the work it has not started, and takes
-    /// no slot.
+    /// What came up after the work was created holds the cluster, which was asked for nothing: its attempt is put on record, and then its work
+    /// goes.
     fn gives_slot_back(
         &self,
         held: Reason,
@@ -289,13 +293,22 @@ impl<'a> ClusterView<'a> {
         deadline: Timestamp,
         work: &Work,
     ) -> Assessment {
-        let reason = match self.refusal(WorkKind::Cluster, RefusedWrite::Delete) {
-            Some(refusal) => Reason::refused(WorkKind::Cluster, refusal),
-            None => held,
-        };
-        let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.begun());
+        let abandoned = Unrecorded::Abandoned(held.to_string().into());
+        let mut assessment = self.going(ClusterState::Initialized, held, deadline, work.begun());
         (assessment.has_findings, assessment.pre_checks) = (true, question);
-        if self.may_delete(WorkKind::Cluster) {
+        assessment.unrecorded = Some(Box::new(abandoned));
+        assessment
+    }
+
+    /// The attempt is on record, and has asked for nothing: without its work the cluster has not started, and takes no slot.
+    fn lets_go(&self, lead: &Work) -> Assessment {
+        let refusal = self.refusal(WorkKind::Cluster, RefusedWrite::Delete);
+        let reason = refusal.map_or(Reason::ReplacingOldWork, |refusal| {
+            Reason::refused(WorkKind::Cluster, refusal)
+        });
+        let deadline = self.deadline(Stage::Platform, lead);
+        let mut assessment = self.going(ClusterState::Initialized, reason, deadline, lead.begun());
+        if !lead.deleting && self.may_delete(WorkKind::Cluster) {
             assessment.step = Step::Continue(vec![NextWrite::Delete(WorkKind::Cluster)]);
         }
         assessment

@@ -219,6 +219,9 @@ fn what_is_found_before_the_target_is_asked_for_holds_it_unless_its_action_has_b
         if !with_action {
             assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
             assert_eq!(started(&world), Vec::<usize>::new(), "it takes no slot");
+            let entries = &world.observed.rows[&name(0)].entries;
+            let on_record: Vec<_> = entries.iter().map(|one| &*one.entry.reason).collect();
+            assert_eq!(on_record, ["AbandonedBeforeUpgrade"]);
             world.happen(&Event::AcceptsRisk(true));
             world.settle();
             world.answer(0, true, false);
