@@ -108,8 +108,7 @@ fn unanswered(
 fn silent(
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
 ) -> impl Iterator<Item = (ClusterName, String)> + use<'_> {
-    let is_silent = |one: &ClusterPreChecks| one.asked && !one.is_unasked && !one.is_answered();
-    let silent = found.iter().filter(move |(_, one)| is_silent(one));
+    let silent = found.iter().filter(|(_, one)| one.is_silent() && !one.is_unasked);
     silent.filter_map(|(name, one)| Some((name.clone(), one.trouble.as_deref()?.to_owned())))
 }
 
@@ -173,8 +172,7 @@ impl Found {
     /// Whether a cluster that may be held has not answered, or is not asked now.
     fn is_awaited(&self, name: &ClusterName) -> bool {
         let checks = self.checks.get(name).filter(|_| self.may_be_held.contains(name));
-        let is_silent =
-            checks.is_some_and(|checks| checks.is_unasked || (checks.asked && !checks.is_answered()));
+        let is_silent = checks.is_some_and(|checks| checks.is_unasked || checks.is_silent());
         is_silent || self.to_be_asked.contains(name)
     }
 }
@@ -230,7 +228,6 @@ impl FleetView {
             .iter()
             .filter(|(name, one)| one.holds() && may_be_held(name));
         let not_asked = found.iter().filter(|(_, one)| one.is_unasked);
-        let count = |is_so: fn(&ClusterPreChecks) -> bool| found.values().filter(|one| is_so(one)).count();
         let mut not_answered = unanswered(upgrade, found);
         if mode == REQUIRE {
             not_answered.extend(silent(found).filter(|(name, _)| may_be_held(name)));
@@ -238,9 +235,9 @@ impl FleetView {
         let is_answered = |name: &ClusterName, one: &ClusterPreChecks| {
             one.is_answered() && !one.is_unasked && !not_answered.contains_key(name)
         };
+        let asked = found.values().filter(|one| one.asked && !one.is_unasked);
         let answered = found.iter().filter(|(name, one)| is_answered(name, one)).count();
         let times = found.values().filter_map(ClusterPreChecks::collected_at);
-        let oldest_answer = times.min();
         let unanswered: Vec<Unanswered> = not_answered
             .into_iter()
             .map(|(name, message)| Unanswered {
@@ -251,9 +248,9 @@ impl FleetView {
         Self {
             upgrade: upgrade::key(upgrade).to_string(),
             mode,
-            asked: count(|one| one.asked && !one.is_unasked),
+            asked: asked.count(),
             answered,
-            oldest_answer,
+            oldest_answer: times.min(),
             held: held.count(),
             not_asked: not_asked.map(|(name, _)| name.to_string()).collect(),
             unanswered_not_listed: unanswered_not_listed(upgrade, unanswered.len()),

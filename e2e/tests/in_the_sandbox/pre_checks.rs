@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use drydock_api::mcu::{ClusterStatusEntry, ManagedClustersUpgrade, UpgradeRiskAcceptance};
+use drydock_api::mcu::{
+    ClusterStatusEntry, ManagedClustersUpgrade, ManagedClustersUpgradeRecord, UpgradeRiskAcceptance,
+};
 use drydock_api::names::{HUB_MANAGER, PRE_CHECKS_KIND};
 use drydock_e2e::fleet;
 use drydock_e2e::hub_fleet::{HubFleet, minutes, spec_of, with};
@@ -289,6 +291,80 @@ async fn an_acceptance_that_ended_on_a_cluster_is_not_forgotten_with_its_plan() 
         .await
         .unwrap();
     fleet::until(&hub, "accepted anew", HOUR, is_ready).await.unwrap();
+    fleet.shut_down().await.unwrap();
+}
+
+/// An upgrade of one cluster without an agent, to which the target is not recommended, and its acceptance.
+fn of_one_with_risks(settings: &mut TestEnvSettings) -> (ManagedClustersUpgrade, UpgradeRiskAcceptance) {
+    settings.clusters[0].agent = false;
+    settings.clusters[0].faults.extend([Fault::NotRecommended]);
+    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let spec = upgrade["spec"].as_object_mut().unwrap();
+    spec.remove("preUpgradeAction");
+    spec["upgradeStrategy"]
+        .as_object_mut()
+        .unwrap()
+        .remove("canaryClusters");
+    spec.insert("preChecks".to_owned(), json!({"mode": "Require"}));
+    let mut known = json!(known_since("2026-01-01T00:00:00Z"));
+    let risk = |uid: &str| {
+        let mut risk = known["spec"]["acceptedRisks"][0].clone();
+        (risk["uid"], risk["level"]) = (json!(uid), json!("Error"));
+        risk
+    };
+    known["spec"]["acceptedRisks"] = json!([risk("not-recommended"), risk("image-required")]);
+    (
+        serde_json::from_value(upgrade).unwrap(),
+        serde_json::from_value(known).unwrap(),
+    )
+}
+
+/// Somebody takes the acceptance back just when the work is there by which the cluster is read.
+#[tokio::test(start_paused = true)]
+async fn what_is_held_before_its_target_is_asked_for_gives_its_slot_back() {
+    let mut settings = TestEnvSettings::demo(1, 5);
+    let (upgrade, known) = of_one_with_risks(&mut settings);
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(hub.clone(), "default");
+    acceptances.create(&PostParams::default(), &known).await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    // Nothing is heard of the work before that.
+    let server = fleet.hub_server().unwrap();
+    server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
+        if asked.name == "dev1-cluster-upgrade" && asked.subresource.is_some() {
+            return FaultAction::Unreachable;
+        }
+        FaultAction::Pass
+    })));
+    fleet::start(&hub, &upgrade).await.unwrap();
+    let works: Api<drydock_api::ocm::ManifestWork> = Api::namespaced(hub.clone(), "dev1");
+    while works.get_opt("dev1-cluster-upgrade").await.unwrap().is_none() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    acceptances
+        .delete("known", &DeleteParams::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    server.set_fault_hook(None);
+
+    let held = fleet::until(&hub, "held", HOUR, |upgrade| {
+        is_held(upgrade, "dev1") && entry(upgrade, "dev1").unwrap().state == "NotStarted"
+    });
+    held.await.unwrap();
+    assert!(works.get_opt("dev1-cluster-upgrade").await.unwrap().is_none());
+    let records: Api<ManagedClustersUpgradeRecord> = Api::namespaced(hub.clone(), "default");
+    let pages = records.list(&ListParams::default()).await.unwrap();
+    let reasons = pages.items.iter().flat_map(|page| &page.spec.entries);
+    let reasons: Vec<_> = reasons.map(|entry| &*entry.reason).collect();
+    assert_eq!(reasons, ["AbandonedBeforeUpgrade"]);
+
+    acceptances.create(&PostParams::default(), &known).await.unwrap();
+    let again = fleet::until(&hub, "started again", HOUR, |upgrade| {
+        entry(upgrade, "dev1").is_none_or(|entry| entry.state != "NotStarted")
+    });
+    again.await.unwrap();
     fleet.shut_down().await.unwrap();
 }
 

@@ -302,14 +302,11 @@ impl<'a> ClusterView<'a> {
 
     /// The attempt is on record, and has asked for nothing: without its work the cluster has not started, and takes no slot.
     fn lets_go(&self, lead: &Work) -> Assessment {
-        let refusal = self.refusal(WorkKind::Cluster, RefusedWrite::Delete);
-        let reason = refusal.map_or(Reason::ReplacingOldWork, |refusal| {
-            Reason::refused(WorkKind::Cluster, refusal)
-        });
+        let (reason, step) = self.replaces(WorkKind::Cluster);
         let deadline = self.deadline(Stage::Platform, lead);
         let mut assessment = self.going(ClusterState::Initialized, reason, deadline, lead.begun());
-        if !lead.deleting && self.may_delete(WorkKind::Cluster) {
-            assessment.step = Step::Continue(vec![NextWrite::Delete(WorkKind::Cluster)]);
+        if !lead.deleting {
+            assessment.step = step;
         }
         assessment
     }

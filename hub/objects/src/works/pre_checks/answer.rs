@@ -145,6 +145,11 @@ fn runs(cluster: Option<&ManifestStatus>, image: &str) -> bool {
     newest.is_some_and(|newest| is_same_image(&newest, image))
 }
 
+/// The image that is asked for, if one is.
+fn image_of(question: &PreCheckQuestion) -> Option<&str> {
+    Some(&*question.image).filter(|image| !image.is_empty())
+}
+
 /// The answer of a cluster that is at the target, or on its way to it: it has nothing to fear from an update that has begun.
 fn at_target(
     question: &PreCheckQuestion,
@@ -152,7 +157,7 @@ fn at_target(
     running: Option<&Version>,
     cluster: Option<&ManifestStatus>,
 ) -> Option<Reply> {
-    let image = Some(&*question.image).filter(|image| !image.is_empty());
+    let image = image_of(question);
     let is_image = || image.is_none_or(|image| runs(cluster, image));
     // One that is on its way to a newer release may be sent back yet; what has begun with this one goes on.
     let order = running.zip(target);
@@ -181,7 +186,7 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
     let target = Version::parse(&question.target).ok();
     let cluster = read::manifest(work, GROUP, "clusterversions", "", CLUSTER_VERSION);
     let running = cluster.and_then(|status| cluster_version::parse_version(&text(status, "version")?));
-    let image = Some(&*question.image).filter(|image| !image.is_empty());
+    let image = image_of(question);
     if let Some(there) = at_target(question, target.as_ref(), running.as_ref(), cluster) {
         return there;
     }

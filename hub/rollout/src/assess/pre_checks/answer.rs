@@ -53,6 +53,11 @@ impl ClusterPreChecks {
         self.answer.is_some() || self.is_kept
     }
 
+    /// Whether it has been asked, and there is no answer that counts.
+    pub fn is_silent(&self) -> bool {
+        self.asked && !self.is_answered()
+    }
+
     /// When its agent collected the answer.
     pub fn collected_at(&self) -> Option<Timestamp> {
         match self.answer.as_ref()?.source {
