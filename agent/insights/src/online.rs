@@ -2,7 +2,7 @@
 //! what the informer says about itself comes with discovery.
 
 use drydock_api::conditions::{FALSE, TRUE, UNKNOWN};
-use drydock_api::insights::{InformerCondition, UpdateInformerStatus, condition};
+use drydock_api::insights::{Handler, InformerCondition, UpdateInformerStatus, condition};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -155,12 +155,11 @@ fn word(
     now: Timestamp,
 ) -> Option<Word> {
     let (status, reason, message) = match contact {
-        Contact::Discovered(discovery) if !discovery.is_supported() => {
-            let levels = discovery.api_levels.join(", ");
-            let message =
-                format!("it speaks the API levels {levels:?}, and not v1alpha: update it, or the agent");
-            (FALSE, FailureKind::DiscoveryFailed.as_str(), message)
-        }
+        Contact::Discovered(discovery) if !discovery.is_supported() => (
+            FALSE,
+            FailureKind::DiscoveryFailed.as_str(),
+            unsupported(discovery),
+        ),
         Contact::Discovered(discovery) => match discovery.report {
             SelfReport::Fine => (TRUE, "AsExpected", "it answers".to_owned()),
             SelfReport::Updating => (FALSE, UPDATING, said(discovery)),
@@ -194,24 +193,47 @@ fn word(
     })
 }
 
-/// What an informer says about itself, as its status has it.
+/// Whether an informer is to be asked a question (insights.md, sections 1.2, a to c, and 1.9, row 2).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reported {
-    /// It says that it is updating itself, and in these words.
-    Updating(String),
-    /// It says that it is degraded, and in these words.
+pub enum Readiness {
+    /// It is.
+    Ready,
+    /// It is, and says that it is degraded, in these words.
     Degraded(String),
+    /// It says that it is updating itself, and comes back.
+    Updating(String),
+    /// It does not have the hook.
+    NotImplemented,
+    /// It does not say what it can do, or speaks another language, and why.
+    Unavailable(String),
 }
 
-/// What an informer says about itself; nothing if it says that it is well, or says nothing (insights.md, section 1.2, a to c).
-pub fn self_report(status: Option<&UpdateInformerStatus>) -> Option<Reported> {
-    let mut conditions = status?.conditions.iter();
-    let online = conditions.find(|known| known.type_ == condition::ONLINE && known.status == FALSE)?;
-    match online.reason.as_str() {
-        UPDATING => Some(Reported::Updating(online.message.clone())),
-        DEGRADED => Some(Reported::Degraded(online.message.clone())),
-        _ => None,
+impl Contact {
+    /// Whether the hook of an informer is to be asked of which this is known.
+    pub fn readiness(&self, hook: Handler) -> Readiness {
+        match self {
+            Self::Discovered(discovery) if !discovery.is_supported() => {
+                Readiness::Unavailable(unsupported(discovery))
+            }
+            Self::Discovered(discovery) => match discovery.report {
+                SelfReport::Fine if discovery.handlers.contains(&hook) => Readiness::Ready,
+                SelfReport::Fine => Readiness::NotImplemented,
+                SelfReport::Updating => Readiness::Updating(said(discovery)),
+                // It may have said less than it can do.
+                SelfReport::Degraded => Readiness::Degraded(said(discovery)),
+            },
+            Self::Failed(failure) => Readiness::Unavailable(failure.message.clone()),
+            Self::Disabled | Self::NotAsked => {
+                Readiness::Unavailable("it has not been asked what it can do".to_owned())
+            }
+            Self::Answered => Readiness::Ready,
+        }
     }
+}
+
+fn unsupported(discovery: &Discovery) -> String {
+    let levels = discovery.api_levels.join(", ");
+    format!("it speaks the API levels {levels:?}, and not v1alpha: update it, or the agent")
 }
 
 fn is_self_reported(condition: &InformerCondition) -> bool {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use drydock_api::conditions::TRUE;
-use drydock_api::insights::{Handler, INJECT_CA_ANNOTATION, UpdateInformer, UpdateInformerStatus, condition};
+use drydock_api::insights::{Handler, INJECT_CA_ANNOTATION, UpdateInformer};
 use drydock_insights::online::{Contact, ContactFailure};
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
+use super::hook_client::HookClient;
 use crate::reconcile::changes::Wakers;
 
 /// How long a failure counts: what is asked at all is asked more often than that.
@@ -28,6 +28,11 @@ pub(super) struct LastContact {
 }
 
 impl LastContact {
+    /// What came of asking what it can do.
+    pub fn discovery(&self) -> &Contact {
+        &self.discovery
+    }
+
     /// What is to be said of it: that it says what it can do does not mean that it can.
     pub fn contact(&self) -> Contact {
         match (&self.discovery, self.failures.values().next()) {
@@ -59,9 +64,20 @@ impl Contacts {
         known.filter(|known| known.identity == identity(informer))
     }
 
+    /// Asks an informer what it can do.
+    pub async fn discover(&self, hooks: &HookClient, informer: &UpdateInformer, now: Timestamp) -> Contact {
+        let contact = match hooks.discover(informer).await {
+            Ok(discovery) => Contact::Discovered(discovery),
+            Err(failure) => Contact::Failed(failure),
+        };
+        self.discovered(informer, contact.clone(), now);
+        contact
+    }
+
     /// Notes what an informer says that it can do.
-    pub fn discovered(&self, informer: &UpdateInformer, discovery: Contact, now: Timestamp) {
+    fn discovered(&self, informer: &UpdateInformer, discovery: Contact, now: Timestamp) {
         let before = self.of(informer);
+        let before_said = before.as_ref().map(LastContact::contact);
         // One that can do something else than before is another one.
         let is_same = before
             .as_ref()
@@ -76,7 +92,11 @@ impl Contacts {
             discovery,
             failures,
         };
+        let is_news = before_said != Some(known.contact());
         self.lock().insert(informer.name_any(), known);
+        if is_news {
+            self.wakers.wake();
+        }
     }
 
     /// Notes how an informer has answered another question. One that could not be asked what it can do, and answers, is asked that again.
@@ -134,24 +154,6 @@ type Identity = (Option<String>, Option<i64>, Option<String>);
 fn identity(informer: &UpdateInformer) -> Identity {
     let authority = informer.annotations().get(INJECT_CA_ANNOTATION).cloned();
     (informer.uid(), informer.metadata.generation, authority)
-}
-
-/// Whether an informer has a hook, as far as its status says; nothing if that is not known: it has not been asked yet, or is not well, and may
-/// have said less than it can do.
-pub(super) fn implements(informer: &UpdateInformer, handler: Handler) -> Option<bool> {
-    let status = informer.status.as_ref()?;
-    let is_current = status.observed_generation == informer.metadata.generation;
-    let is_known = is_current && status.last_discovery_time.is_some();
-    let has_it = status.handlers.contains(&handler);
-    (is_known && (has_it || is_online(status))).then_some(has_it)
-}
-
-fn is_online(status: &UpdateInformerStatus) -> bool {
-    let online = status
-        .conditions
-        .iter()
-        .find(|known| known.type_ == condition::ONLINE);
-    online.is_some_and(|online| online.status == TRUE)
 }
 
 #[cfg(test)]

@@ -8,12 +8,18 @@ use drydock_api::insights::{Handler, UpdateInformer};
 use drydock_insights::InformerName;
 use drydock_insights::hooks::Answer;
 use drydock_insights::merge::Attempt;
-use drydock_insights::online::{Reported, self_report};
+use drydock_insights::online::{Contact, Readiness};
+use jiff::SignedDuration;
 use kube::ResourceExt;
 
 use super::Context;
-use super::contacts::{Contacts, implements};
+use super::contacts::Contacts;
 use super::hook_client::HookClient;
+
+/// How long before a question about a planned update an informer must have said what it can do, and how it is: an update may start by it.
+const BEFORE_UPDATE: SignedDuration = SignedDuration::from_secs(30);
+/// The same during an update: it is asked that once a minute anyway.
+const DURING_UPDATE: SignedDuration = SignedDuration::from_mins(2);
 
 /// Asks informers.
 #[derive(Clone)]
@@ -35,23 +41,23 @@ impl Questioner {
         if !informer.spec.enabled {
             return Attempt::Disabled;
         }
-        if implements(informer, handler(hook)) == Some(false) {
-            return Attempt::NotImplemented;
-        }
-        let reported = self_report(informer.status.as_ref());
-        if let Some(Reported::Updating(why)) = reported {
-            // It says itself when it is back.
-            let message = format!("it is updating itself: {why}");
-            return Attempt::Answered(Answer::Wait { message });
-        }
+        let degraded = match self.discovered(informer, hook).await.readiness(handler(hook)) {
+            Readiness::Ready => None,
+            Readiness::Degraded(why) => Some(why),
+            Readiness::NotImplemented => return Attempt::NotImplemented,
+            Readiness::Unavailable(why) => return Attempt::Unavailable(why),
+            Readiness::Updating(why) => {
+                // It says itself when it is back.
+                let message = format!("it is updating itself: {why}");
+                return Attempt::Answered(Answer::Wait { message });
+            }
+        };
         let now = self.context.clock.now();
         match self.hooks.insights(informer, name, hook, question, now).await {
             Ok(answer) => {
                 self.contacts.answered(informer, handler(hook), None, now);
-                match reported {
-                    Some(Reported::Degraded(why)) if !matches!(answer, Answer::Wait { .. }) => {
-                        Attempt::Degraded { why, answer }
-                    }
+                match degraded {
+                    Some(why) if !matches!(answer, Answer::Wait { .. }) => Attempt::Degraded { why, answer },
                     _ => Attempt::Answered(answer),
                 }
             }
@@ -61,6 +67,24 @@ impl Questioner {
                     .answered(informer, handler(hook), Some(failure), now);
                 Attempt::Unavailable(why)
             }
+        }
+    }
+}
+
+impl Questioner {
+    /// What an informer says that it can do, as of now: what is known of one that has said nothing good, or not lately, is asked anew.
+    async fn discovered(&self, informer: &UpdateInformer, hook: Hook) -> Contact {
+        let now = self.context.clock.now();
+        let lasts = match hook {
+            Hook::UpdatePlanInsights => BEFORE_UPDATE,
+            Hook::Discovery | Hook::UpdateInsights => DURING_UPDATE,
+        };
+        let known = self.contacts.of(informer);
+        let is_recent = |at| now.duration_since(at).abs() < lasts;
+        let recent = known.filter(|known| known.discovered_at.is_some_and(is_recent));
+        match recent.map(|known| known.discovery().clone()) {
+            Some(contact @ Contact::Discovered(_)) => contact,
+            _ => self.contacts.discover(&self.hooks, informer, now).await,
         }
     }
 }

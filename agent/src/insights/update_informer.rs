@@ -136,11 +136,7 @@ impl UpdateInformers {
         {
             return (known.contact(), Some(due));
         }
-        let contact = match self.hooks.discover(informer).await {
-            Ok(discovery) => Contact::Discovered(discovery),
-            Err(failure) => Contact::Failed(failure),
-        };
-        self.contacts.discovered(informer, contact.clone(), now);
+        let contact = self.contacts.discover(&self.hooks, informer, now).await;
         let contact = self
             .contacts
             .of(informer)

@@ -100,5 +100,7 @@ impl Draft {
 }
 
 fn said(condition: &ForeignCondition) -> String {
-    format!("{}: {}", condition.reason(), condition.message())
+    let parts = [condition.reason(), condition.message()];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(": ")
 }

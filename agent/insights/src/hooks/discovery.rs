@@ -35,9 +35,10 @@ pub enum SelfReport {
 }
 
 impl Discovery {
-    /// Does it speak our API level?
+    /// Does it speak our API level? One that is not well may say no more than that.
     pub fn is_supported(&self) -> bool {
-        self.api_levels.iter().any(|level| level == API_LEVEL)
+        let says_nothing = self.api_levels.is_empty() && self.report != SelfReport::Fine;
+        says_nothing || self.api_levels.iter().any(|level| level == API_LEVEL)
     }
 }
 

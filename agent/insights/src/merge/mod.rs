@@ -212,7 +212,8 @@ impl Known<'_> {
             Answer::Success(findings) => (InformerState::Success, None, self.confirmed(findings)),
             Answer::Failure { message, findings } => {
                 let mut insights = self.kept_with(findings);
-                if findings.is_empty() {
+                // What holds no update does not say why the informer cannot tell: what it would have reported may be anything.
+                if !findings.iter().any(|finding| finding.impact.level.gates()) {
                     let failure = own::failure(self.informer, message, policy, self.now);
                     insights.push(self.own(&failure));
                 }

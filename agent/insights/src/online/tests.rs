@@ -114,19 +114,25 @@ fn an_informer_that_says_it_is_degraded_is_until_it_says_otherwise() {
 fn what_an_informer_can_do_only_one_that_is_well_says() {
     let known = after(None, &discovered(SelfReport::Fine, "v1alpha"), 0);
     assert_eq!(known.handlers, [Handler::Plan]);
-    for (report, level, reported) in [
+    let levels = "it speaks the API levels \"v2\", and not v1alpha: update it, or the agent";
+    for (report, level, readiness) in [
         (
             SelfReport::Updating,
             "v1alpha",
-            Some(Reported::Updating("m".to_owned())),
+            Readiness::Updating("m".to_owned()),
         ),
         (
             SelfReport::Degraded,
             "v1alpha",
-            Some(Reported::Degraded("m".to_owned())),
+            Readiness::Degraded("m".to_owned()),
         ),
-        (SelfReport::Fine, "v2", None),
-        (SelfReport::Fine, "v1alpha", None),
+        (SelfReport::Fine, "v2", Readiness::Unavailable(levels.to_owned())),
+        (
+            SelfReport::Updating,
+            "v2",
+            Readiness::Unavailable(levels.to_owned()),
+        ),
+        (SelfReport::Fine, "v1alpha", Readiness::NotImplemented),
     ] {
         let contact = Contact::Discovered(Discovery {
             api_levels: vec![level.to_owned()],
@@ -137,6 +143,6 @@ fn what_an_informer_can_do_only_one_that_is_well_says() {
         let then = after(Some(&known), &contact, 60);
         let is_well = report == SelfReport::Fine && level == "v1alpha";
         assert_eq!(then.handlers.is_empty(), is_well, "{report:?} {level}");
-        assert_eq!(self_report(Some(&then)), reported);
+        assert_eq!(contact.readiness(Handler::Plan), readiness);
     }
 }

@@ -1,4 +1,4 @@
-use drydock_api::insights::{InformerState, UpdatePlan};
+use drydock_api::insights::{InformerState, UpdateInformer, UpdatePlan};
 use drydock_insights::pre_checks::Population;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
@@ -335,12 +335,76 @@ async fn what_was_accepted_of_a_deleted_plan_does_not_count_for_its_successor() 
     cluster.stop().await;
 }
 
+/// What an informer says of itself counts from its first question on: also where it is asked by the plan before by anybody else, and where it
+/// has just become so.
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_finds_nothing_and_is_not_well_holds_a_plan_from_the_beginning() {
+    let well = |levels: serde_json::Value| json!({"spec": {"apiLevels": levels, "handlers": ["plan"]}, "status": {"response": "Success"}});
+    let says = |response: &str| json!({"spec": {"apiLevels": ["v1alpha"], "handlers": ["plan"]}, "status": {"response": response}});
+    let nothing = json!({"spec": {"insights": []}, "status": {"response": "Success"}});
+    for (discovery, uid) in [
+        (says("Failure"), "informer-degraded"),
+        (says("Wait"), "informer-unavailable"),
+        (well(json!(["v2"])), "informer-unavailable"),
+        (json!("no discovery"), "informer-unavailable"),
+    ] {
+        let behaviour = Behaviour::Discovers(discovery.clone(), nothing.clone());
+        let mut cluster = planned(Behaviour::Discovers(well(json!(["v1alpha"])), nothing.clone())).await;
+        assert_eq!(verdict(&cluster).await, Some(Verdict::Go));
+        cluster.informer("new", behaviour.clone()).await;
+        tokio::time::sleep(3 * MINUTE).await;
+        assert_eq!(verdict(&cluster).await, Some(Verdict::Stop), "{discovery}");
+        cluster
+            .change::<UpdateInformer>("new", json!({"spec": {"enabled": false}}))
+            .await;
+        tokio::time::sleep(MINUTE).await;
+        cluster.behave("mco", behaviour);
+        let again = json!({"spec": {"refreshRequestedAt": "2026-01-05T08:10:00Z"}});
+        cluster.change::<UpdatePlan>("update-plan-4.14.4", again).await;
+        tokio::time::sleep(3 * MINUTE).await;
+        let part: UpdatePlanInsight = cluster.get(PART).await;
+        let insights = part.status.unwrap().insights;
+        let uids: Vec<_> = insights.iter().map(|found| &*found.insight.uid).collect();
+        assert_eq!(uids, [uid], "{discovery}");
+        assert_eq!(verdict(&cluster).await, Some(Verdict::Stop), "{discovery}");
+        cluster.stop().await;
+    }
+}
+
+/// That it cannot tell is not over with something that holds nothing.
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_cannot_tell_holds_a_plan_whatever_it_adds() {
+    for (insights, is_own) in [
+        (json!([]), true),
+        (json!([finding("looked", "info")]), true),
+        (json!([finding("looked", "warning")]), false),
+    ] {
+        let failure =
+            json!({"spec": {"insights": insights}, "status": {"response": "Failure", "message": "boom"}});
+        let mut cluster = planned(Behaviour::Answers(failure)).await;
+        assert_eq!(verdict(&cluster).await, Some(Verdict::Stop), "{insights}");
+        let part: UpdatePlanInsight = cluster.get(PART).await;
+        let found = part.status.unwrap().insights;
+        let says_so = found.iter().any(|one| one.insight.uid == "informer-failure");
+        assert_eq!(says_so, is_own, "{insights}");
+        cluster.stop().await;
+    }
+}
+
 /// What an informer has found does not go away because it is updating itself, is not well, or has lost its hook; and one that is not well is a
 /// finding itself (insights.md, section 1.2, a to c).
 #[tokio::test(start_paused = true)]
 async fn an_informer_that_is_not_well_holds_a_plan() {
     for (discovery, state) in [
-        (json!({"status": {"response": "Success"}}), InformerState::Success),
+        (
+            json!({"status": {"response": "Success"}}),
+            InformerState::Unavailable,
+        ),
+        (
+            json!({"spec": {"apiLevels": ["v2"], "handlers": ["plan"]}, "status": {"response": "Success"}}),
+            InformerState::Unavailable,
+        ),
+        (json!("no discovery"), InformerState::Unavailable),
         (
             json!({"spec": {"apiLevels": ["v1alpha"], "handlers": []}, "status": {"response": "Success"}}),
             InformerState::Unavailable,

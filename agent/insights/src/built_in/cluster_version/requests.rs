@@ -16,13 +16,21 @@ pub(super) fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignConditi
     let progressing = find(conditions, "Progressing");
     let newest = cluster.status.as_ref().and_then(|status| status.history.first());
     let is_partial = newest.is_some_and(|newest| newest.state != "Completed");
+    let desired = desired_version(cluster);
     let (level, summary) = match progressing {
-        Some(progressing) if progressing.is_true() => (Level::Warning, "Another update is under way"),
-        _ if is_partial => (Level::Warning, "The update before it has not been completed"),
+        Some(progressing) if progressing.is_true() => {
+            let to = desired.map(|desired| format!(", to {desired}"));
+            let to = to.unwrap_or_default();
+            (Level::Warning, format!("Another update is under way{to}"))
+        }
+        _ if is_partial => (
+            Level::Warning,
+            "The update before it has not been completed".to_owned(),
+        ),
         Some(progressing) if progressing.is_false() => return None,
         _ => (
             Level::Unknown,
-            "The cluster does not say whether an update is under way",
+            "The cluster does not say whether an update is under way".to_owned(),
         ),
     };
     let action = "Wait until the update that is under way has ended";
@@ -30,12 +38,12 @@ pub(super) fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignConditi
         "update-in-progress",
         level,
         ImpactType::UpdateStalled,
-        summary.to_owned(),
+        summary,
         action,
     );
     Some(Draft {
         description: progressing.map(said).unwrap_or_default(),
-        ..draft.because(cause::DESIRED, desired_version(cluster))
+        ..draft.because(cause::DESIRED, desired)
     })
 }
 
