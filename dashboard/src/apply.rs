@@ -184,10 +184,13 @@ pub(crate) async fn apply(
     } = &writer;
     let writing = manifest.write(client, &key.namespace, writer.writing(Some(&seen)));
     let written = in_time(&dashboard, writing).await?;
+    let is_changed = |Changes { listed, more }| more > 0 || !listed.is_empty();
     let what = if written.before.is_none() {
         "created"
-    } else {
+    } else if is_changed(written.changes()) {
         "configured"
+    } else {
+        "unchanged"
     };
     // Only who edits goes on with what was written.
     let edition = opened.as_ref().map(|_| edition(&written.after));

@@ -30,6 +30,6 @@ mod upgrade;
 mod visible;
 
 pub use access::{Access, OwnAccess, Reviews, Token, TokenError};
-pub use plan::{BlockedView, CurvePoint, PlanError, PlannedUpgrade, Planner, StopView, WaitView};
+pub use plan::{BlockedView, CurvePoint, PlanError, PlanTexts, PlannedUpgrade, Planner, StopView, WaitView};
 pub use server::{Dashboard, ServeError, Settings};
 pub use stream::End;

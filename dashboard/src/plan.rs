@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::mcu::{ManagedClustersUpgrade, PlacementReference};
 use drydock_api::selector::{is_dns_label, is_dns_name};
 use drydock_rollout::UpgradeKey;
 use futures::future::BoxFuture;
@@ -109,6 +109,17 @@ pub struct PlannedUpgrade {
     pub shared: Vec<String>,
 }
 
+/// Texts that are planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanTexts {
+    /// The first.
+    pub yaml: String,
+    /// Another one, that it is compared with.
+    pub compare: Option<String>,
+    /// The upgrade that was opened to be edited, `NAMESPACE/NAME`: of it nothing stays that a text leaves out.
+    pub opened: Option<String>,
+}
+
 /// Who forecasts upgrades.
 pub trait Planner: Send + Sync {
     /// What is to be expected of an upgrade of the hub, which `client` reads. Commands name namespaces other than `own`, which the reader's
@@ -123,8 +134,8 @@ pub trait Planner: Send + Sync {
         own: &str,
     ) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>>;
 
-    /// What is to be expected of an upgrade as a text has it, and of one as another text has it: of each as if the other text were not there.
-    /// What names no namespace is of this one. Commands name namespaces other than `own`. Nothing is written.
+    /// What is to be expected of an upgrade as applying a text on the page would make it, and of one as another text would: of each as if the
+    /// other text were not there. What names no namespace is of this one. Commands name namespaces other than `own`. Nothing is written.
     ///
     /// # Errors
     /// If the hub cannot be read, the API server would refuse one, or there is nothing to forecast.
@@ -133,8 +144,7 @@ pub trait Planner: Send + Sync {
         client: Client,
         namespace: &str,
         own: &str,
-        yaml: String,
-        compare: Option<String>,
+        texts: PlanTexts,
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>>;
 }
 
@@ -153,6 +163,26 @@ pub(crate) struct PlanSubject {
     pub placements: BTreeSet<String>,
 }
 
+/// What is looked at of an upgrade.
+#[derive(Deserialize)]
+struct Looked {
+    #[serde(default)]
+    metadata: LookedMetadata,
+    #[serde(default)]
+    spec: LookedSpec,
+}
+
+#[derive(Default, Deserialize)]
+struct LookedMetadata {
+    name: Option<String>,
+    namespace: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct LookedSpec {
+    placement: Option<Vec<PlacementReference>>,
+}
+
 impl PlanSubject {
     /// The upgrades of a text, beside which their Placements may stand; what names no namespace is of this one.
     ///
@@ -166,9 +196,15 @@ impl PlanSubject {
         upgrades.map(|document| Self::of(document, namespace)).collect()
     }
 
-    /// As who forecasts reads it: what is looked at here is what is planned.
+    /// As who forecasts reads it: what is looked at here is what is planned. What is wrong with the rest the API server says.
     fn of(document: &Value, namespace: &str) -> Result<Self, ApiError> {
-        let upgrade = ManagedClustersUpgrade::deserialize(document)
+        // A list of values reads as an object, in the order in which somebody has declared its fields.
+        if document["metadata"].is_array() || document["spec"].is_array() {
+            return Err(ApiError::invalid(
+                "reading the ManagedClustersUpgrade: its metadata or its spec is a list",
+            ));
+        }
+        let upgrade = Looked::deserialize(document)
             .map_err(|error| ApiError::invalid(format!("reading the ManagedClustersUpgrade: {error}")))?;
         let (name, own) = (&upgrade.metadata.name, upgrade.metadata.namespace);
         if !own.as_deref().is_none_or(is_dns_label) {
@@ -229,6 +265,8 @@ fn hide_in(planned: &mut PlannedUpgrade, scope: &Scope) {
 pub(crate) struct Asked {
     yaml: String,
     compare: Option<String>,
+    /// The upgrade that was opened to be edited.
+    opened: Option<String>,
 }
 
 /// What is to be expected of each.
@@ -267,8 +305,17 @@ pub(crate) async fn plan(
     let of_viewer = namespace.to_owned();
     let own = viewer.scope.namespace_of_commands().to_owned();
     let work = async move {
-        let Asked { yaml, compare } = asked;
-        planner.plan(client, &of_viewer, &own, yaml, compare).await
+        let Asked {
+            yaml,
+            compare,
+            opened,
+        } = asked;
+        let texts = PlanTexts {
+            yaml,
+            compare,
+            opened,
+        };
+        planner.plan(client, &of_viewer, &own, texts).await
     };
     let plans = dashboard.planning().run(&viewer.user, work).await?;
     let mut plans = plans.map_err(|error| error.hidden(&viewer.scope))?;

@@ -1,7 +1,9 @@
 //! What `plan` says, for the fleet page.
 
 use anyhow::Context;
-use drydock_dashboard::{BlockedView, CurvePoint, PlanError, PlannedUpgrade, Planner, StopView, WaitView};
+use drydock_dashboard::{
+    BlockedView, CurvePoint, PlanError, PlanTexts, PlannedUpgrade, Planner, StopView, WaitView,
+};
 use drydock_objects::{Fleet, hint};
 use drydock_rollout::UpgradeKey;
 use drydock_runtime::Clock;
@@ -63,15 +65,15 @@ impl Planner for PagePlanner {
         client: Client,
         namespace: &str,
         own: &str,
-        yaml: String,
-        compare: Option<String>,
+        texts: PlanTexts,
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>> {
         let (hub, own) = (self.hub(client, namespace), own.to_owned());
         let plan = async move {
             let fleet = upgrades::fleet::read(&hub).await?;
-            let mut subjects = vec![subject::of_text(&hub, &yaml).await?];
-            if let Some(other) = compare {
-                let other = subject::of_text(&hub, &other).await;
+            let opened = texts.opened.as_deref();
+            let mut subjects = vec![subject::of_page(&hub, &texts.yaml, opened).await?];
+            if let Some(other) = &texts.compare {
+                let other = subject::of_page(&hub, other, opened).await;
                 subjects.push(other.context("the second text")?);
             }
             plan_all(fleet, hub.now(), subjects, own).await
@@ -254,11 +256,13 @@ mod tests {
         let planner = PagePlanner::new(fleet.clock.clone());
         let texts =
             [text("spring", "4.14.12", true), text("autumn", "4.14.11", false)].map(|text| text.to_string());
-        let [first, second] = texts;
-        let plans = planner
-            .plan(hub, "default", "team", first, Some(second))
-            .await
-            .unwrap();
+        let [yaml, second] = texts;
+        let texts = PlanTexts {
+            yaml,
+            compare: Some(second),
+            opened: None,
+        };
+        let plans = planner.plan(hub, "default", "team", texts).await.unwrap();
         let said: Vec<_> = plans
             .iter()
             .map(|plan| {
@@ -276,6 +280,55 @@ mod tests {
             "{text}"
         );
         assert_ne!(said[1].1, Some("Paused"));
+        fleet.shut_down().await.unwrap();
+    }
+
+    /// Who applies a text on the page leaves to others what they manage; who edits an upgrade there, does not.
+    #[tokio::test(start_paused = true)]
+    async fn a_text_is_forecast_as_the_page_writes_it() {
+        let settings = LocalFleetSettings::new(TestEnvSettings::demo(4, 7));
+        let fleet = LocalFleet::start(settings).await.unwrap();
+        let hub = fleet.user().unwrap();
+        let text = |strategy: serde_json::Value| {
+            json!({
+                "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
+                "metadata": {"name": "spring", "namespace": "default"},
+                "spec": {
+                    "clusterSelector": {}, "clusterVersion": {"version": "4.14.12", "channel": "stable-4.14"},
+                    "upgradeStrategy": strategy,
+                },
+            })
+        };
+        let soon = json!([{"cron": "0 1 * * 6", "duration": "12h"}]);
+        let applied = text(json!({"maxConcurrency": 3, "startWindows": soon}));
+        let mut there = applied.clone();
+        let last = json!({"kubectl.kubernetes.io/last-applied-configuration": applied.to_string()});
+        there["metadata"]["annotations"] = last;
+        let api: Api<ManagedClustersUpgrade> = Api::namespaced(hub.clone(), "default");
+        let there = serde_json::from_value(there).unwrap();
+        api.create(&PostParams::default(), &there).await.unwrap();
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        let planner = PagePlanner::new(fleet.clock.clone());
+        for (opened, at_most) in [
+            (None, 3),
+            (Some("default/autumn"), 3),
+            (Some("default/spring"), 1),
+        ] {
+            let texts = PlanTexts {
+                yaml: text(json!({"startWindows": soon})).to_string(),
+                compare: None,
+                opened: opened.map(str::to_owned),
+            };
+            let plans = planner.plan(hub.clone(), "default", "default", texts).await;
+            assert_eq!(plans.unwrap()[0].in_flight_at_most, at_most, "{opened:?}");
+        }
+        let unchanged = PlanTexts {
+            yaml: applied.to_string(),
+            compare: None,
+            opened: Some("default/spring".to_owned()),
+        };
+        let plans = planner.plan(hub, "default", "default", unchanged).await;
+        assert_eq!(plans.unwrap()[0].in_flight_at_most, 3);
         fleet.shut_down().await.unwrap();
     }
 

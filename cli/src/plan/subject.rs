@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_edits::remove_what_the_server_gives;
+use drydock_edits::{EditError, Manifest, Writing, edition, remove_what_the_server_gives};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, Resource, ResourceExt};
@@ -131,17 +131,63 @@ fn parse(text: &str, source: &str) -> anyhow::Result<Value> {
     Ok(document)
 }
 
-/// What applying a text would make.
+/// What applying a text on the fleet page would make. Of the upgrade that was `opened` to be edited nothing stays that the text leaves out; of
+/// another one that is there what others manage does.
 ///
 /// # Errors
 /// If the text is no upgrade, or the API server would refuse it.
-pub async fn of_text(hub: &Hub, text: &str) -> anyhow::Result<Subject> {
-    let document = parse(text, "the text")?;
+pub async fn of_page(hub: &Hub, text: &str, opened: Option<&str>) -> anyhow::Result<Subject> {
+    let mut document = parse(text, "the text")?;
     let namespace = document["metadata"]["namespace"]
         .as_str()
         .unwrap_or(&hub.namespace);
     let namespace = namespace.to_owned();
-    as_it_would_be(hub, &namespace, document).await
+    document["metadata"]["namespace"] = namespace.clone().into();
+    remove_what_the_server_gives(&mut document);
+    let api: Api<ManagedClustersUpgrade> = Api::namespaced(hub.client.clone(), &namespace);
+    let name = document["metadata"]["name"].as_str().unwrap_or_default();
+    let key = format!("{namespace}/{name}");
+    let live = match name {
+        "" => None,
+        name => api
+            .get_opt(name)
+            .await
+            .with_context(|| format!("reading the ManagedClustersUpgrade {key}"))?,
+    };
+    let Some(live) = live else {
+        return as_it_would_be(hub, &namespace, document).await;
+    };
+    let manifest = Manifest::of(document.clone())?;
+    let edited = edition(&live);
+    let writing = if opened == Some(key.as_str()) {
+        Writing::Edit { opened: &edited }
+    } else {
+        Writing::Apply {
+            takes_over: true,
+            seen: None,
+        }
+    };
+    match manifest.preview(&hub.client, &namespace, writing).await {
+        Ok(written) => Ok(Subject {
+            upgrade: written.after,
+            is_checked: true,
+        }),
+        Err(EditError::NothingChanged(_)) => Ok(Subject {
+            upgrade: live,
+            is_checked: true,
+        }),
+        Err(EditError::Server { source, .. }) => {
+            let upgrade = match accepted(Err(source), "the upgrade")? {
+                Some(upgrade) => upgrade,
+                None => unchecked(Some(live), &document)?,
+            };
+            Ok(Subject {
+                upgrade,
+                is_checked: false,
+            })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// An upgrade of the hub, as it is.

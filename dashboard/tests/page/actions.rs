@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use drydock_api::mcu::UpgradeRiskAcceptance;
 use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
-use drydock_dashboard::{PlanError, PlannedUpgrade, Planner, Settings};
+use drydock_dashboard::{PlanError, PlanTexts, PlannedUpgrade, Planner, Settings};
 use drydock_rollout::UpgradeKey;
 use drydock_sandbox::test_env::TestEnvSettings;
 use futures::future::BoxFuture;
@@ -430,9 +430,9 @@ impl Planner for Refusing {
         _: Client,
         _: &str,
         _: &str,
-        yaml: String,
-        compare: Option<String>,
+        texts: PlanTexts,
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>> {
+        let PlanTexts { yaml, compare, .. } = texts;
         Box::pin(async move { Err(PlanError(format!("{yaml} and {compare:?}"))) })
     }
 }

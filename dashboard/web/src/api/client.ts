@@ -140,7 +140,8 @@ export const api = {
   // `reporters`: those of the finding that was shown. For other clusters, or what has become worse, nothing is accepted.
   accept: (key: string, body: { uid?: string; finding: string; target: string; reporters: string; reason: string; until?: number }) =>
     post<Done>(`upgrades/${path(key)}/accept`, body),
-  plan: async (body: { yaml: string; compare?: string }) => {
+  // `opened`: the upgrade that is edited. Of another one stays what others manage, as where a text is applied.
+  plan: async (body: { yaml: string; compare?: string; opened?: string }) => {
     const { plans } = await post<{ plans: Forecast[] }>('plan', body);
     return plans.map((plan) => withLists(plan, FORECAST_LISTS));
   },

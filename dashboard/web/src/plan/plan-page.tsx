@@ -60,7 +60,8 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     const end = (next: Result) => set((before) => (before === busy ? next : before));
     set(busy);
     try {
-      const plans = await api.plan(compare?.trim() ? { yaml, compare } : { yaml });
+      const edits = draft.edition === undefined ? {} : { opened: upgrade };
+      const plans = await api.plan({ yaml, ...(compare?.trim() && { compare }), ...edits });
       end({ is: 'done', plans, yaml, compare });
     } catch (cause) {
       end({ is: 'failed', why: cause instanceof ApiError ? cause.message : 'the answer cannot be read' });

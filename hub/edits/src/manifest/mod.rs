@@ -2,6 +2,7 @@
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::selector::{is_dns_label, is_dns_name};
+use drydock_rollout::bounded;
 use kube::Resource;
 use serde_json::Value;
 
@@ -41,11 +42,31 @@ impl Manifest {
     pub fn parse(text: &str) -> Result<Self, EditError> {
         let invalid = |why: String| EditError::InvalidManifest(why);
         let mut documents = documents(text).map_err(|error| invalid(format!("it is not YAML: {error}")))?;
-        let (Some(mut document), true) = (documents.pop(), documents.is_empty()) else {
-            return Err(invalid(
-                "give one ManagedClustersUpgrade, not none or several".to_owned(),
-            ));
-        };
+        documents.retain(|document| !document.is_null());
+        let kind = ManagedClustersUpgrade::kind(&());
+        match (documents.pop(), documents.pop()) {
+            (Some(document), None) => Self::of(document),
+            (Some(one), Some(other)) if (one["kind"] == *kind) != (other["kind"] == *kind) => {
+                let beside = if one["kind"] == *kind { other } else { one };
+                let beside = beside["kind"]
+                    .as_str()
+                    .unwrap_or("text without a kind")
+                    .to_owned();
+                Err(invalid(format!(
+                    "beside the {kind} there is a {}: only the {kind} is written here; apply the other with kubectl, and leave it out",
+                    bounded(&beside, 63)
+                )))
+            }
+            _ => Err(invalid(format!("give one {kind}, not none or several"))),
+        }
+    }
+
+    /// One that was read already.
+    ///
+    /// # Errors
+    /// If it is no ManagedClustersUpgrade with a name.
+    pub fn of(mut document: Value) -> Result<Self, EditError> {
+        let invalid = |why: String| EditError::InvalidManifest(why);
         let kind = ManagedClustersUpgrade::kind(&());
         let version = ManagedClustersUpgrade::api_version(&());
         if document["kind"] != *kind || document["apiVersion"] != *version {
@@ -144,6 +165,13 @@ mod tests {
     #[test]
     fn anything_but_one_named_upgrade_is_refused() {
         let two = format!("{ONE}---\n{ONE}");
+        let beside = format!("kind: ConfigMap\n---\n{ONE}---\n");
+        let why = Manifest::parse(&beside).unwrap_err().to_string();
+        assert!(
+            why.contains("beside the ManagedClustersUpgrade there is a ConfigMap"),
+            "{why}"
+        );
+        assert!(Manifest::parse(&format!("---\n{ONE}---\n")).is_ok());
         let other = ONE.replace("ManagedClustersUpgrade", "Secret");
         let nameless = ONE.replace("name: spring", "namespace: default");
         let number = ONE.replace("name: spring", "name: 7");
