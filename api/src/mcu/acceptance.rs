@@ -105,7 +105,7 @@ pub struct AcceptedRisk {
     pub level: Option<String>,
     /// On which clusters, by name; on all of the upgrade if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 512), inner(length(min = 1, max = 63)))]
+    #[schemars(length(min = 1, max = 512), inner(length(min = 1, max = 63)))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub clusters: Option<Vec<String>>,
     /// On which clusters, by the labels of their ManagedClusters; on all of the upgrade if not given.

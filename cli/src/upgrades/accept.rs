@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade};
 use drydock_api::ocm::ManagedCluster;
 use drydock_edits::{Accepted, Accepting};
-use drydock_rollout::{ClusterName, ClusterPreChecks, Finding, FindingLevel};
+use drydock_rollout::{ClusterName, ClusterPreChecks, Finding, FindingLevel, PreCheckAsk};
 use drydock_runtime::pages::list_all_metadata;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -75,9 +75,16 @@ fn note_doubts(
             .iter()
             .filter(|risk| is_of(risk, finding))
             .collect::<Vec<_>>();
-        for doubt in doubts(finding, &about, &arguments.clusters, found) {
+        let meant = Meant {
+            clusters: &arguments.clusters,
+            has_labels: !arguments.labels.is_empty(),
+        };
+        for doubt in doubts(finding, &about, &meant, found) {
             print::note(&format!("{doubt}\n"));
         }
+    }
+    if let Some(doubt) = too_many(&arguments.clusters, found) {
+        print::note(&format!("{doubt}\n"));
     }
     if accepted.is_wider {
         print::note(&format!(
@@ -108,11 +115,37 @@ fn is_of(risk: &AcceptedRisk, finding: &str) -> bool {
     }
 }
 
+/// On which clusters something is accepted.
+struct Meant<'a> {
+    clusters: &'a [ClusterName],
+    has_labels: bool,
+}
+
+/// Says on which clusters there are so many acceptances that not all of them count: this one may be among those that do not.
+fn too_many(named: &[ClusterName], found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Option<String> {
+    let is_meant = |name: &ClusterName| named.is_empty() || named.contains(name);
+    let is_full = |checks: &ClusterPreChecks| checks.acceptances >= PreCheckAsk::MOST_ACCEPTED;
+    let full = found
+        .iter()
+        .filter(|(name, checks)| is_meant(name) && is_full(checks));
+    let mut full = full.map(|(name, _)| name);
+    let (first, more) = (full.next()?, full.count());
+    let others = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "{first}{others} had {} acceptances and more before, of which no more count: what is left out kubectl drydock pre-checks --cluster \
+         {first} says",
+        PreCheckAsk::MOST_ACCEPTED
+    ))
+}
+
 /// Where what is accepted changes nothing now, and why: it may be what was meant, or not.
 fn doubts(
     finding: &str,
     accepted: &[&AcceptedRisk],
-    named: &[ClusterName],
+    meant: &Meant<'_>,
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
 ) -> Vec<String> {
     let shown = table::printable(finding);
@@ -120,11 +153,17 @@ fn doubts(
         .iter()
         .filter_map(|(name, checks)| Some((name, reported_as(finding, checks)?)))
         .collect();
+    if reported.is_empty() && meant.has_labels {
+        return vec![format!(
+            "no cluster with these labels reports anything of {shown} at present"
+        )];
+    }
     if reported.is_empty() {
         return vec![format!(
             "no cluster reports anything of {shown} at present: is it spelled as pre-checks -o wide shows it?"
         )];
     }
+    let named = meant.clusters;
     let silent = named
         .iter()
         .filter(|name| found.contains_key(*name) && !reported.contains_key(name));

@@ -319,6 +319,26 @@ fn of_one_with_risks(settings: &mut TestEnvSettings) -> (ManagedClustersUpgrade,
     )
 }
 
+/// What a cluster has answered is news, whatever the counts of the clusters say.
+#[tokio::test(start_paused = true)]
+async fn no_end_is_forecast_once_all_clusters_are_held_by_their_answers() {
+    let mut settings = TestEnvSettings::demo(1, 5);
+    let (upgrade, _) = of_one_with_risks(&mut settings);
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
+    tokio::time::sleep(HOUR).await;
+    fleet::start(&hub, &upgrade).await.unwrap();
+    let stopped = fleet::until(&hub, "without an end", 3 * HOUR / 60, |upgrade| {
+        let status = upgrade.status.as_ref();
+        let forecast = status.and_then(|status| status.forecast.as_ref());
+        let reason = forecast.and_then(|forecast| forecast.stop_reason.as_deref());
+        reason == Some("ClustersBlocked") && is_held(upgrade, "dev1")
+    });
+    let status = stopped.await.unwrap().status.unwrap();
+    assert_eq!(status.estimated_completion_time, None);
+    fleet.shut_down().await.unwrap();
+}
+
 /// Somebody takes the acceptance back just when the work is there by which the cluster is read.
 #[tokio::test(start_paused = true)]
 async fn what_is_held_before_its_target_is_asked_for_gives_its_slot_back() {

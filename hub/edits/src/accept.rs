@@ -129,8 +129,12 @@ fn of_finding(
     }
     if by_level.is_empty() {
         let finding = finding.to_owned();
-        let is_of_named = !accepting.clusters.is_empty();
-        return Err(EditError::UnknownFinding { finding, is_of_named });
+        let of_which = match (accepting.clusters, accepting.labels) {
+            ([], []) => "",
+            ([], _) => "with these labels ",
+            _ => "that is named ",
+        };
+        return Err(EditError::UnknownFinding { finding, of_which });
     }
     let risks = by_level.iter().flat_map(|(level, names)| {
         let parts = names.chunks(MOST_CLUSTERS);

@@ -27,15 +27,14 @@ pub enum EditError {
     NoTarget,
     /// The level up to which it is accepted is not known.
     #[error(
-        "no cluster {}reports {finding} now: see kubectl drydock pre-checks, or say --level; one whose agent is being asked, for this upgrade or \
-         another one, reports nothing meanwhile",
-        if *is_of_named { "that is named " } else { "" }
+        "no cluster {of_which}reports {finding} now: see kubectl drydock pre-checks, or say --level; one whose agent is being asked, for this upgrade or \
+         another one, reports nothing meanwhile"
     )]
     UnknownFinding {
         /// The finding.
         finding: String,
-        /// Only some clusters were looked at.
-        is_of_named: bool,
+        /// Which clusters were looked at, with a space behind it; empty if all were.
+        of_which: &'static str,
     },
     /// Another object has the name.
     #[error(

@@ -186,9 +186,19 @@ fn what_counts(report: &Report, generation: i64) -> u64 {
         report.limit,
         report.canaries.complete,
         report.canaries.failed,
+        report.startable,
+    ];
+    let checks = &report.pre_checks;
+    // Of clusters that cannot start now, these may yet by themselves.
+    let waiting = [
+        checks.with_findings,
+        checks.awaited,
+        checks.unasked,
+        checks.unanswered,
     ];
     (
         numbers,
+        waiting,
         generation,
         report.halt.as_ref().map(drydock_rollout::Halt::as_str),
     )

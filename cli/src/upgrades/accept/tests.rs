@@ -78,10 +78,39 @@ fn what_an_acceptance_does_not_cover_is_said() {
     ] {
         let risk = accepted(level, &clusters);
         let names: Vec<ClusterName> = clusters.iter().map(|name| ClusterName::from(*name)).collect();
+        let meant = Meant {
+            clusters: &names,
+            has_labels: false,
+        };
         assert_eq!(
-            doubts(finding, &[&risk], &names, &found),
+            doubts(finding, &[&risk], &meant, &found),
             expected,
             "{finding} {level} {clusters:?}"
         );
     }
+    let meant = Meant {
+        clusters: &[],
+        has_labels: true,
+    };
+    let said = "no cluster with these labels reports anything of mco/other at present";
+    assert_eq!(doubts("mco/other", &[], &meant, &found), [said]);
+}
+
+#[test]
+fn who_accepts_where_no_more_acceptances_count_hears_of_it() {
+    let with = |acceptances| ClusterPreChecks {
+        acceptances,
+        ..reports(FindingLevel::Warning)
+    };
+    let most = PreCheckAsk::MOST_ACCEPTED;
+    let found = BTreeMap::from([
+        ("c1".into(), with(most - 1)),
+        ("c2".into(), with(most)),
+        ("c3".into(), with(most + 9)),
+    ]);
+    assert_eq!(too_many(&["c1".into()], &found), None);
+    let said = too_many(&[], &found).unwrap();
+    assert!(said.starts_with("c2 and 1 more had 64 acceptances"), "{said}");
+    let said = too_many(&["c3".into()], &found).unwrap();
+    assert!(said.starts_with("c3 had 64 acceptances"), "{said}");
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding, FindingAcceptance};
+use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding, FindingAcceptance, PreCheckAsk};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -114,6 +114,9 @@ pub struct ClusterView {
     /// Whether it does not start where an answer is required.
     pub holds: bool,
     findings: Vec<OneFinding>,
+    /// How many acceptances are about it and do not count, because they are too many.
+    #[serde(skip_serializing_if = "is_none")]
+    acceptances_left_out: usize,
     /// The upgrade says so, and `message` why.
     #[serde(skip)]
     is_unanswered: bool,
@@ -123,6 +126,11 @@ pub struct ClusterView {
     /// What it has answered before stands, though its agent is asked for another upgrade.
     #[serde(skip)]
     is_kept: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl ClusterView {
@@ -158,6 +166,7 @@ impl ClusterView {
             is_unanswered: unanswered.is_some(),
             is_unasked: checks.is_unasked,
             is_kept: checks.is_kept,
+            acceptances_left_out: checks.left_out(),
             findings: answer
                 .into_iter()
                 .flat_map(|answer| answer.findings.iter())
@@ -201,6 +210,14 @@ impl ClusterView {
                 text,
                 "\n{} more are not listed here: see kubectl drydock cluster pre-checks on the cluster",
                 self.unaccepted - listed
+            );
+        }
+        if self.acceptances_left_out > 0 {
+            let _ = writeln!(
+                text,
+                "\n{} acceptances are left out, for {} count on a cluster, those first that name it: delete those that are not needed",
+                self.acceptances_left_out,
+                PreCheckAsk::MOST_ACCEPTED
             );
         }
         text

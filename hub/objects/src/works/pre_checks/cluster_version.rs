@@ -213,7 +213,7 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
     }
     if let Some((level, summary)) = under_way(status) {
         let desired = (cause::DESIRED, "desired");
-        add("update-in-progress", level, summary.to_owned(), desired);
+        add("update-in-progress", level, summary, desired);
     }
     let available = (cause::CONDITION, "availableReason");
     if is("available", "False") {
@@ -242,18 +242,21 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
 }
 
 /// What is known of an update that has begun.
-fn under_way(status: &ManifestStatus) -> Option<(FindingLevel, &'static str)> {
+fn under_way(status: &ManifestStatus) -> Option<(FindingLevel, String)> {
     let is = |name, value| feedback::is(status, name, value);
     if is("progressing", "True") {
-        Some((FindingLevel::Warning, "Another update is under way"))
+        let desired = text(status, "desired").filter(|desired| !desired.is_empty());
+        let to = desired.map(|desired| format!(", to {}", printable(&desired)));
+        let to = to.unwrap_or_default();
+        Some((FindingLevel::Warning, format!("Another update is under way{to}")))
     } else if is("state", "Partial") {
         let summary = "The update before it has not been completed";
-        Some((FindingLevel::Warning, summary))
+        Some((FindingLevel::Warning, summary.to_owned()))
     } else if is("progressing", "False") {
         None
     } else {
         let summary = "The cluster does not say whether an update is under way";
-        Some((FindingLevel::Unknown, summary))
+        Some((FindingLevel::Unknown, summary.to_owned()))
     }
 }
 

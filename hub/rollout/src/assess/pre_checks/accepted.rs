@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use drydock_names::ClusterName;
 
-use crate::{ClusterFacts, RiskAcceptance};
+use crate::{ClusterFacts, PreCheckAsk, RiskAcceptance};
 
 /// What is looked at for one cluster: this many that name it, and as many that name none. Of those that are about it
 /// [`PreCheckAsk::MOST_ACCEPTED`](crate::PreCheckAsk::MOST_ACCEPTED) count.
@@ -83,6 +83,19 @@ impl AcceptedRisks {
         let left_out = self.unnamed.left_out + named.map_or(0, |named| named.left_out);
         (about, left_out)
     }
+}
+
+/// As many risks as count on a cluster. Of too many those are first that have not ended, then those that name the cluster, then those that
+/// name labels: who accepts for all of the fleet takes no place from who means this cluster.
+pub(super) fn those_that_count(
+    mut risks: Vec<&RiskAcceptance>,
+    counts: impl Fn(&RiskAcceptance) -> bool,
+) -> Vec<&RiskAcceptance> {
+    if risks.len() > PreCheckAsk::MOST_ACCEPTED {
+        risks.sort_by_key(|risk| (!counts(risk), risk.clusters.is_none(), risk.selector.is_none()));
+        risks.truncate(PreCheckAsk::MOST_ACCEPTED);
+    }
+    risks
 }
 
 #[cfg(test)]
@@ -165,6 +178,19 @@ mod tests {
             let found = about.iter().map(|risk| risk.until.map(Timestamp::as_second));
             assert_eq!(found.collect::<Vec<_>>(), [expected]);
         }
+    }
+
+    #[test]
+    fn who_accepts_for_all_takes_no_place_from_who_means_the_cluster() {
+        let most = PreCheckAsk::MOST_ACCEPTED;
+        let of_all: Vec<_> = (0..most + 9).map(|number| risk(number, "4", &[])).collect();
+        let (named, ended) = (risk(1000, "4", &["a"]), risk(1001, "4", &["a"]));
+        let risks: Vec<_> = [&ended].into_iter().chain(&of_all).chain([&named]).collect();
+        let counting = those_that_count(risks, |risk| *risk != ended);
+        assert_eq!((counting.len(), counting[0]), (most, &named));
+        assert!(counting.iter().all(|risk| **risk != ended));
+        let few = vec![&ended, &named];
+        assert_eq!(those_that_count(few.clone(), |_| false), few);
     }
 
     /// Who names other clusters, however often, takes nothing from a cluster.

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use crate::assess::ClusterView;
 use crate::{
-    AcceptedBy, AnswerSource, Finding, FindingAcceptance, KnownAnswer, PreCheckAnswer, PreCheckWork,
-    RiskAcceptance, UpgradeMethod,
+    AcceptedBy, AnswerSource, Finding, FindingAcceptance, KnownAnswer, PreCheckAnswer, PreCheckAsk,
+    PreCheckWork, RiskAcceptance, UpgradeMethod,
 };
 
 /// What a cluster has answered, as it is shown.
@@ -22,11 +22,18 @@ pub struct ClusterPreChecks {
     pub trouble: Option<Arc<str>>,
     /// Its answer is required, and something else keeps it from being asked.
     pub is_unasked: bool,
+    /// How many acceptances are about it.
+    pub acceptances: usize,
     /// Its agent is asked for another upgrade, and what it has answered before stands for as long as this one is paused: nothing keeps it.
     pub is_kept: bool,
 }
 
 impl ClusterPreChecks {
+    /// How many acceptances are about it and do not count, because they are too many.
+    pub fn left_out(&self) -> usize {
+        self.acceptances.saturating_sub(PreCheckAsk::MOST_ACCEPTED)
+    }
+
     /// How many findings nobody has accepted, those included that are not listed.
     pub fn unaccepted(&self) -> usize {
         let Some(answer) = &self.answer else { return 0 };
@@ -102,6 +109,7 @@ impl ClusterView<'_> {
         ClusterPreChecks {
             asked: true,
             trouble: work.trouble.clone(),
+            acceptances: self.acceptances(),
             is_kept,
             ..known.unwrap_or_default()
         }

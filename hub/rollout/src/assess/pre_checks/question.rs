@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::accepted::those_that_count;
 use crate::assess::ClusterView;
 use crate::observed::digest_of_accepted;
 use crate::{PreCheckAsk, PreCheckQuestion, RiskAcceptance, Target, UpgradeKey};
@@ -44,18 +45,19 @@ impl ClusterView<'_> {
 
     /// The risks that are accepted here. Those that have ended are among them, the last: the agent says so.
     pub(super) fn accepted_risks(&self) -> Vec<&RiskAcceptance> {
-        let (mut risks, _) = self.all_accepted_risks();
-        if risks.len() > PreCheckAsk::MOST_ACCEPTED {
-            risks.sort_by_key(|risk| !self.counts(risk));
-            risks.truncate(PreCheckAsk::MOST_ACCEPTED);
-        }
-        risks
+        let (risks, _) = self.all_accepted_risks();
+        those_that_count(risks, |risk| self.counts(risk))
+    }
+
+    /// How many acceptances are about the cluster.
+    pub(super) fn acceptances(&self) -> usize {
+        let (risks, left_out) = self.all_accepted_risks();
+        left_out + risks.len()
     }
 
     /// How many risks that are accepted here do not count, because they are too many.
     pub(super) fn accepted_risks_left_out(&self) -> usize {
-        let (risks, left_out) = self.all_accepted_risks();
-        left_out + risks.len().saturating_sub(PreCheckAsk::MOST_ACCEPTED)
+        self.acceptances().saturating_sub(PreCheckAsk::MOST_ACCEPTED)
     }
 
     fn all_accepted_risks(&self) -> (Vec<&RiskAcceptance>, usize) {
