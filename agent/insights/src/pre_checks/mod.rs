@@ -130,6 +130,9 @@ pub fn population(plan: &UpdatePlan) -> Population {
 /// has just been written counts, and one that has just ended does not.
 pub fn of_plan(plan: &UpdatePlan, objects: &[UpdatePlanInsight], now: Timestamp) -> PreChecks {
     let status = plan.status.clone().unwrap_or_default();
+    // What has ended by the agent's clock has ended, also where that of the API server is behind.
+    let changes = status.conditions.iter().map(|known| known.last_transition_time.0);
+    let now = changes.fold(now, Timestamp::max);
     let of_informer: BTreeMap<_, _> = objects
         .iter()
         .filter(|object| object.spec.target_release == plan.spec.target_release)

@@ -200,6 +200,21 @@ fn an_acceptance_counts_as_of_now_and_not_as_the_agent_has_seen_it() {
     }
 }
 
+/// The agent has seen that an acceptance is over, and the clock of who asks is behind.
+#[test]
+fn what_has_ended_by_the_clock_of_the_agent_has_ended() {
+    let until = "2026-01-05T08:00:07Z";
+    let accepted = acceptance_of(WORSE, "Error", Some(until));
+    let part = [part_of(2, &[insight(WORSE, "Error")], &[accepted])];
+    let mut ready = plan("Ready", &[("mco", "Success")]);
+    assert_eq!(of_plan(&ready, &part, now()).verdict, Verdict::Caution);
+    let startable = json!([{
+        "type": "Startable", "status": "False", "reason": "RisksNotAccepted", "message": "", "lastTransitionTime": until,
+    }]);
+    ready.status.as_mut().unwrap().conditions = serde_json::from_value(startable).unwrap();
+    assert_eq!(of_plan(&ready, &part, now()).verdict, Verdict::Stop);
+}
+
 #[test]
 fn what_was_said_about_an_older_plan_is_no_answer() {
     let ready = plan("Ready", &[("mco", "Success")]);

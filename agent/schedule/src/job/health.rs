@@ -8,6 +8,7 @@ use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::UpdatePlanState;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion};
 use drydock_api::schedule::HealthChecks;
+use jiff::SignedDuration;
 use kube::ResourceExt;
 
 use super::Need;
@@ -23,6 +24,9 @@ pub const ALERTS: &str = r#"ALERTS{alertstate="firing",severity="critical"}"#;
 
 /// The labels of an alert.
 pub type Alert = BTreeMap<String, String>;
+
+/// How soon is looked again what informers have answered about a planned update.
+const WHILE_ASKED: SignedDuration = SignedDuration::from_secs(10);
 
 /// Problems of each kind that a message names.
 const SHOWN: usize = 5;
@@ -140,6 +144,10 @@ fn of_update_plan(pass: &mut Pass<'_>, version: &str) -> Option<String> {
     let seen = pass.seen;
     match &seen.update_plan {
         Ok(state) => {
+            // Most informers answer within seconds, and all of them within two minutes.
+            if matches!(state, UpdatePlanState::Outdated | UpdatePlanState::Collecting) {
+                pass.wake_at(later(pass.now(), WHILE_ASKED));
+            }
             if *state == UpdatePlanState::Outdated {
                 pass.write(JobWrite::RequestUpdatePlan {
                     version: version.to_owned(),

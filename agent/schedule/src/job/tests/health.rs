@@ -197,6 +197,9 @@ fn an_update_plan_that_holds_the_update_is_waited_for() {
         message.contains("informers are being asked about the update to"),
         "{message}"
     );
+    // No watch tells when they have answered.
+    let wake = world.decide("j").wake.unwrap();
+    assert!(wake.duration_since(world.now) <= jiff::SignedDuration::from_secs(15));
     world.update_plan =
         UpdatePlanState::Held("2 findings are not accepted: Pool worker is paused".to_owned());
     world.settle("j");
