@@ -65,6 +65,15 @@ function Content({ route }: { route: Route }) {
       return <HistoryPage text={route.text} upgrade={route.upgrade} />;
     case 'plan':
       return <PlanPage upgrade={route.upgrade} />;
+    case 'unknown':
+      return (
+        <div class="sheet">
+          <h1>No page is here</h1>
+          <p>
+            The address leads to no page. <a href="#/fleet">See the fleet</a>.
+          </p>
+        </div>
+      );
   }
 }
 
@@ -80,5 +89,7 @@ function title(route: Route): string {
       return 'Plan · Drydock';
     case 'fleet':
       return 'Fleet · Drydock';
+    case 'unknown':
+      return 'No page · Drydock';
   }
 }

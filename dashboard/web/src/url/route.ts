@@ -21,7 +21,8 @@ export type Route =
   | { page: 'upgrade'; key: string }
   | { page: 'cluster'; name: string }
   | { page: 'history'; text: string; upgrade: string }
-  | { page: 'plan'; upgrade: string };
+  | { page: 'plan'; upgrade: string }
+  | { page: 'unknown' };
 
 export const ALL_CLUSTERS: FleetQuery = {
   view: 'cells',
@@ -49,7 +50,7 @@ export function parse(fragment: string): Route {
     case 'plan':
       return { page, upgrade: keyOf(query.get('upgrade') ?? '') };
   }
-  return { page: 'fleet', query: fleetQuery(query) };
+  return page === 'fleet' || page === '' || !/^#?\//.test(fragment) ? { page: 'fleet', query: fleetQuery(query) } : { page: 'unknown' };
 }
 
 /** Nothing, or what leads a request elsewhere. */
@@ -79,6 +80,8 @@ export function format(route: Route): string {
       return `#/history${search({ text: route.text || undefined, upgrade: route.upgrade || undefined })}`;
     case 'plan':
       return `#/plan${search({ upgrade: route.upgrade || undefined })}`;
+    case 'unknown':
+      return '#/fleet';
   }
 }
 
