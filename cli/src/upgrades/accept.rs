@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, ensure};
-use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade};
+use drydock_api::mcu::AcceptedRisk;
 use drydock_api::ocm::ManagedCluster;
 use drydock_edits::{Accepted, Accepting};
 use drydock_rollout::{ClusterName, ClusterPreChecks, Finding, FindingLevel, PreCheckAsk};
@@ -58,13 +58,14 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
             accepted.name
         ))?;
     }
-    note_doubts(&upgrade, arguments, &accepted, &found);
+    let named = hub.named(&upgrade.namespace().unwrap_or_default(), &upgrade.name_any());
+    note_doubts(&named, arguments, &accepted, &found);
     Ok(())
 }
 
 /// Says where what was accepted changes nothing, or not all that was meant.
 fn note_doubts(
-    upgrade: &ManagedClustersUpgrade,
+    upgrade: &str,
     arguments: &AcceptArguments,
     accepted: &Accepted,
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
@@ -83,7 +84,7 @@ fn note_doubts(
             print::note(&format!("{doubt}\n"));
         }
     }
-    if let Some(doubt) = too_many(&arguments.clusters, found) {
+    if let Some(doubt) = too_many(upgrade, &arguments.clusters, found) {
         print::note(&format!("{doubt}\n"));
     }
     if accepted.is_wider {
@@ -99,7 +100,7 @@ fn note_doubts(
     {
         print::note(&format!(
             "{} has no cluster {}\n",
-            upgrade.name_any(),
+            arguments.upgrade.name,
             table::printable(cluster.as_str())
         ));
     }
@@ -122,7 +123,11 @@ struct Meant<'a> {
 }
 
 /// Says on which clusters there are so many acceptances that not all of them count: this one may be among those that do not.
-fn too_many(named: &[ClusterName], found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Option<String> {
+fn too_many(
+    upgrade: &str,
+    named: &[ClusterName],
+    found: &BTreeMap<ClusterName, ClusterPreChecks>,
+) -> Option<String> {
     let is_meant = |name: &ClusterName| named.is_empty() || named.contains(name);
     let is_full = |checks: &ClusterPreChecks| checks.acceptances >= PreCheckAsk::MOST_ACCEPTED;
     let full = found
@@ -135,8 +140,8 @@ fn too_many(named: &[ClusterName], found: &BTreeMap<ClusterName, ClusterPreCheck
         more => format!(" and {more} more"),
     };
     Some(format!(
-        "{first}{others} had {} acceptances and more before, of which no more count: what is left out kubectl drydock pre-checks --cluster \
-         {first} says",
+        "{first}{others} had {} acceptances and more before, of which no more count: what is left out kubectl drydock pre-checks \
+         {upgrade} --cluster {first} says",
         PreCheckAsk::MOST_ACCEPTED
     ))
 }

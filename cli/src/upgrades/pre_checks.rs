@@ -14,6 +14,7 @@ use drydock_objects::findings::{FleetFinding, grouped, may_be_held};
 use drydock_objects::{ClusterDetails, parse_spec, upgrade};
 use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, PreChecksMode, Reason};
 use jiff::Timestamp;
+use kube::ResourceExt;
 use serde::Serialize;
 
 use super::arguments::{Output, PreChecksArguments};
@@ -38,7 +39,8 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
             .get(name)
             .with_context(|| format!("cluster {name} takes no part in {}", arguments.upgrade.name))?;
         let unanswered = unanswered(&upgrade, &found.checks).remove(name);
-        let shown = ClusterView::of(name, checks, unanswered.as_deref());
+        let named = hub.named(&upgrade.namespace().unwrap_or_default(), &upgrade.name_any());
+        let shown = ClusterView::of(name, checks, unanswered.as_deref(), &named);
         let text = table::for_scripts(&shown, arguments.output)?;
         let is_held = shown.holds && found.may_be_held.contains(name) || found.is_awaited(name);
         (text.unwrap_or_else(|| shown.text()), is_held)

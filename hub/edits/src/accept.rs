@@ -7,7 +7,7 @@ use drydock_api::mcu::{
     UpgradeRiskAcceptanceSpec,
 };
 use drydock_api::selector::LabelMatch;
-use drydock_objects::parse_spec;
+use drydock_objects::{hint, parse_spec};
 use drydock_rollout::{ClusterName, ClusterPreChecks, Finding, FindingLevel};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -84,9 +84,10 @@ pub async fn accept(
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
 ) -> Result<Accepted, EditError> {
     let target = target(upgrade)?;
+    let named = hint::named(&upgrade.namespace().unwrap_or_default(), &upgrade.name_any(), "");
     let mut risks = Vec::new();
     for finding in accepting.findings {
-        risks.extend(of_finding(finding, accepting, found)?);
+        risks.extend(of_finding(finding, accepting, found, &named)?);
     }
     let name = object_name(&upgrade.name_any(), &target);
     let is_wider = write(client, &name, upgrade, &target, &risks).await?;
@@ -110,6 +111,7 @@ fn of_finding(
     finding: &str,
     accepting: &Accepting<'_>,
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
+    named: &str,
 ) -> Result<Vec<AcceptedRisk>, EditError> {
     let all = || on_clusters(accepting.clusters);
     match (accepting.level, finding.contains('/')) {
@@ -134,7 +136,11 @@ fn of_finding(
             ([], _) => "with these labels ",
             _ => "that is named ",
         };
-        return Err(EditError::UnknownFinding { finding, of_which });
+        return Err(EditError::UnknownFinding {
+            finding,
+            upgrade: named.to_owned(),
+            of_which,
+        });
     }
     let risks = by_level.iter().flat_map(|(level, names)| {
         let parts = names.chunks(MOST_CLUSTERS);
@@ -359,7 +365,7 @@ mod tests {
                 who: "ann",
                 at: Timestamp::UNIX_EPOCH,
             };
-            let risks = of_finding("u", &accepting, &found).unwrap();
+            let risks = of_finding("u", &accepting, &found, "spring").unwrap();
             let said = risks.into_iter().map(|risk| (risk.level.unwrap(), risk.clusters));
             said.collect::<Vec<_>>()
         };

@@ -27,12 +27,14 @@ pub enum EditError {
     NoTarget,
     /// The level up to which it is accepted is not known.
     #[error(
-        "no cluster {of_which}reports {finding} now: see kubectl drydock pre-checks, or say --level; one whose agent is being asked, for this upgrade or \
+        "no cluster {of_which}reports {finding} now: see kubectl drydock pre-checks {upgrade}, or say --level; one whose agent is being asked, for this upgrade or \
          another one, reports nothing meanwhile"
     )]
     UnknownFinding {
         /// The finding.
         finding: String,
+        /// The upgrade, as commands name it.
+        upgrade: String,
         /// Which clusters were looked at, with a space behind it; empty if all were.
         of_which: &'static str,
     },

@@ -108,9 +108,9 @@ fn who_accepts_where_no_more_acceptances_count_hears_of_it() {
         ("c2".into(), with(most)),
         ("c3".into(), with(most + 9)),
     ]);
-    assert_eq!(too_many(&["c1".into()], &found), None);
-    let said = too_many(&[], &found).unwrap();
+    assert_eq!(too_many("spring", &["c1".into()], &found), None);
+    let said = too_many("spring", &[], &found).unwrap();
     assert!(said.starts_with("c2 and 1 more had 64 acceptances"), "{said}");
-    let said = too_many(&["c3".into()], &found).unwrap();
+    let said = too_many("spring", &["c3".into()], &found).unwrap();
     assert!(said.starts_with("c3 had 64 acceptances"), "{said}");
 }

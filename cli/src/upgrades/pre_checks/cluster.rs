@@ -99,6 +99,9 @@ impl OneFinding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterView {
+    /// The upgrade, as commands name it.
+    #[serde(skip)]
+    named: String,
     cluster: String,
     asked: bool,
     /// Who has answered: `Agent`, `ClusterVersion`, nobody, or `AtTarget` if there is nothing left to ask.
@@ -134,8 +137,8 @@ fn is_none(count: &usize) -> bool {
 }
 
 impl ClusterView {
-    /// Of a cluster that the upgrade says has not answered, with the reason why.
-    pub fn of(name: &ClusterName, checks: &ClusterPreChecks, unanswered: Option<&str>) -> Self {
+    /// Of a cluster that the upgrade says has not answered, with the reason why; commands name the upgrade as `named`.
+    pub fn of(name: &ClusterName, checks: &ClusterPreChecks, unanswered: Option<&str>, named: &str) -> Self {
         let answer = checks.answer.as_ref();
         let one = |finding: &Finding| OneFinding {
             level: finding.level.as_str(),
@@ -152,6 +155,7 @@ impl ClusterView {
             why_ended: finding.acceptance.why_ended(),
         };
         Self {
+            named: named.to_owned(),
             cluster: name.to_string(),
             asked: checks.asked,
             answered_by: answer.map(|answer| match answer.source {
@@ -229,17 +233,19 @@ impl ClusterView {
         let said = self.said_of_findings();
         match (self.asked, self.answered_by) {
             _ if self.is_unanswered => why.unwrap_or_default(),
-            (false, _) if self.is_unasked => {
-                "it is not asked now, for something else keeps it from starting: kubectl drydock clusters says what"
-                    .to_owned()
-            }
+            (false, _) if self.is_unasked => format!(
+                "it is not asked now, for something else keeps it from starting: kubectl drydock clusters {} says what",
+                self.named
+            ),
             (false, _) => {
                 "it is not asked: it has started or ended, waits for something else, or preChecks.mode is Off"
                     .to_owned()
             }
             (true, None) if self.is_kept => {
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                format!("nothing was left that has to be accepted when it answered, and it is asked anew when the upgrade is resumed{why}")
+                format!(
+                    "nothing was left that has to be accepted when it answered, and it is asked anew when the upgrade is resumed{why}"
+                )
             }
             (true, None) => match why {
                 Some(why) => format!("it has not answered: {why}"),

@@ -288,7 +288,7 @@ fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
         "budget b",
         FindingAcceptance::LevelRaised,
     );
-    let view = ClusterView::of(&"c1".into(), &answered(vec![expired, worse], 2), None);
+    let view = ClusterView::of(&"c1".into(), &answered(vec![expired, worse], 2), None, "spring");
     let text = view.text();
     assert!(!text.contains("= Accepted ="), "{text}");
     assert!(
@@ -307,7 +307,7 @@ fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
         reason: "known".into(),
         until: None,
     });
-    let text = ClusterView::of(&"c1".into(), &answered(vec![known], 1), None).text();
+    let text = ClusterView::of(&"c1".into(), &answered(vec![known], 1), None, "spring").text();
     assert!(
         text.contains("  Acceptance:     accepted for a time that is over; by ann: known\n"),
         "{text}"
@@ -317,7 +317,8 @@ fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
 #[test]
 fn of_one_cluster_it_says_what_is_not_listed() {
     let fleet = fleet();
-    let text = |name: &str| ClusterView::of(&name.into(), &fleet[&ClusterName::from(name)], None).text();
+    let text =
+        |name: &str| ClusterView::of(&name.into(), &fleet[&ClusterName::from(name)], None, "spring").text();
     let third = text("c3");
     assert!(
         third.starts_with("c3: 7 findings are not accepted (its agent answered at 1970-01-01T00:00:00Z)\n"),
@@ -443,8 +444,11 @@ fn clusters_that_are_not_asked_yet_are_said() {
         serde_json::to_value(&shown).unwrap()["notAsked"],
         serde_json::json!(["c2"])
     );
-    let of_one = ClusterView::of(&"c2".into(), &unasked, None).text();
-    assert!(of_one.contains("it is not asked now"), "{of_one}");
+    let of_one = ClusterView::of(&"c2".into(), &unasked, None, "spring").text();
+    assert!(
+        of_one.contains("kubectl drydock clusters spring says what"),
+        "{of_one}"
+    );
 }
 
 #[test]
@@ -473,6 +477,7 @@ fn a_cluster_that_could_not_be_asked_is_said_and_why() {
         unanswered(&upgrade, &found)
             .get(&ClusterName::from("ext1"))
             .map(String::as_str),
+        "spring",
     );
     assert!(of_one.holds);
     assert_eq!(of_one.text(), format!("ext1: {refused}\n"));

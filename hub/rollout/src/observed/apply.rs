@@ -136,7 +136,7 @@ impl Observed {
         let row = self.rows.entry(ask.cluster.clone()).or_default();
         let asks_same = |work: &&Arc<PreCheckWork>| {
             let asked = work.question.as_ref();
-            asked.is_some_and(|asked| asked.is_same(&ask.question))
+            asked.is_some_and(|asked| asked.is_about_same(&ask.question))
         };
         let before = row.pre_checks.as_ref().filter(asks_same);
         let answer = before.map_or(KnownAnswer::None, |work| work.answer.before());

@@ -265,6 +265,11 @@ impl PreCheckQuestion {
             && self.image == other.image
             && self.form == other.form
     }
+
+    /// Whether another question is about the same release, and asked of the same: what it has found before may still be so.
+    pub fn is_about_same(&self, other: &Self) -> bool {
+        self.target == other.target && self.asks_agent == other.asks_agent && self.image == other.image
+    }
 }
 
 /// A work that asks a cluster.

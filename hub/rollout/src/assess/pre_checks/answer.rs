@@ -184,7 +184,10 @@ impl ClusterView<'_> {
             let here = Some(self.acceptance(found, risks));
             here.filter(|said| !said.is_accepted()).unwrap_or_default()
         };
-        let knows = || is_own && asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
+        // What it has answered before does not know what it is asked with now.
+        let is_current = work.answer.current().is_some();
+        let knows =
+            || is_current && asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
         let is_new = accepted_by.is_some() && !said.is_accepted() && !knows();
         let acceptance = if is_new {
             FindingAcceptance::Unconfirmed

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::assess::ClusterView;
 use crate::{
-    AnswerSource, Finding, KnownAnswer, PreCheckAnswer, PreCheckAsk, PreCheckWork, PreChecksMode,
-    PreChecksPolicy, Reason, Target, shortened,
+    AnswerSource, Finding, FindingAcceptance, KnownAnswer, PreCheckAnswer, PreCheckAsk, PreCheckWork,
+    PreChecksMode, PreChecksPolicy, Reason, Target, shortened,
 };
 
 /// The most findings that a reason names.
@@ -168,7 +168,15 @@ impl ClusterView<'_> {
             AnswerSource::ClusterVersion => held_unless(open.is_empty(), &open, open.len(), left_out),
             AnswerSource::Agent {
                 stops, unaccepted, ..
-            } => held_unless(!stops, &open, unaccepted.max(open.len()), left_out),
+            } => {
+                let count = unaccepted.max(open.len());
+                let is_unconfirmed = |found: &&&Finding| found.acceptance == FindingAcceptance::Unconfirmed;
+                // Somebody has accepted all of it: the agent is asked whether that counts.
+                if stops && open.iter().filter(is_unconfirmed).count() == count && count > 0 {
+                    return Standing::AWAITED;
+                }
+                held_unless(!stops, &open, count, left_out)
+            }
         }
     }
 }

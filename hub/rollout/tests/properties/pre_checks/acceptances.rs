@@ -224,6 +224,30 @@ fn what_is_accepted_of_a_cluster_that_may_not_start_now_goes_to_its_agent() {
     }
 }
 
+/// Who accepts what an agent that is silent since has found sees that it waits for the agent, and not for somebody.
+#[test]
+fn what_is_accepted_while_an_agent_is_silent_waits_for_it_alone() {
+    let mut world = world(PreChecksMode::Require);
+    world.answer(0, true, true);
+    world.settle();
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    assert_eq!(world.acceptance(0), Some(FindingAcceptance::Unconfirmed));
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "AwaitingPreChecks");
+    world.happen(&Event::Minutes(11));
+    world.settle();
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "PreChecksUnanswered");
+    assert_eq!(world.acceptance(0), Some(FindingAcceptance::Unconfirmed));
+    assert_eq!(started(&world), Vec::<usize>::new());
+    world.answer(0, true, true);
+    world.settle();
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+    world.answer(0, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}
+
 /// An agent finds for one upgrade what it will find for the other: nobody has to wait for the turn to know, and what one accepts holds it no more.
 #[test]
 fn what_was_found_for_another_upgrade_holds_unless_it_is_accepted_here() {
