@@ -54,6 +54,22 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     return () => stop.abort();
   }, [upgrade, unread, tries]);
 
+  // What somebody else changes makes the text one that is not written any more.
+  const { uid, generation } = app.fleet.upgrades.get(upgrade) ?? {};
+  const [present, setPresent] = useState<string | undefined>();
+  useEffect(() => {
+    setPresent(undefined);
+    if (upgrade === '' || gone || draft.edition === undefined) return undefined;
+    const stop = new AbortController();
+    // Where it cannot be read, applying says what there is to say.
+    api.upgrade(upgrade, stop.signal).then(({ edition }) => setPresent(edition), () => undefined);
+    return () => stop.abort();
+  }, [upgrade, gone, draft.edition, uid, generation]);
+  const isStale = present !== undefined && present !== draft.edition;
+  useEffect(() => {
+    if (isStale && !isChanged(draft)) discard();
+  }, [isStale]);
+
   const forecast = async () => {
     const busy: Result = { is: 'busy' };
     // Nobody waits for it any more, if the text was discarded or its upgrade is gone.
@@ -101,7 +117,13 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
           {error} <Button kind="link" small onClick={() => setTries((before) => before + 1)}>Try again</Button>
         </Alert>
       )}
-      {isKept && isChanged(draft) && (
+      {isStale && isChanged(draft) && (
+        <Alert kind="warning" live title={<>Somebody has changed <Text of={upgrade} limit={127} /> since this text was opened: it cannot be applied.</>}>
+          Keep a copy of your change, and make it in the spec as it is now.{' '}
+          <Button kind="link" small onClick={discard}>Discard the text and take the spec as it is now</Button>
+        </Alert>
+      )}
+      {isKept && isChanged(draft) && !isStale && (
         <Alert kind="info" title="This is the text as you left it.">
           {draft.sent !== undefined
             ? 'A text of it was sent to be applied, and no answer has come: see whether that was done before you apply it again.'
