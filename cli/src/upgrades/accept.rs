@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use drydock_api::mcu::AcceptedRisk;
 use drydock_api::ocm::ManagedCluster;
 use drydock_edits::{Accepted, Accepting};
-use drydock_rollout::{ClusterName, ClusterPreChecks, Finding, FindingLevel, PreCheckAsk};
+use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding, FindingLevel, PreCheckAsk};
 use drydock_runtime::pages::list_all_metadata;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -16,6 +16,10 @@ use super::hub::Hub;
 use super::{pre_checks, table};
 use crate::cluster::print;
 use crate::server::user;
+
+/// The informers whose findings the health check of an agent is about, too.
+const ALERTS: &str = "drydock.alerts";
+const CLUSTER_OPERATORS: &str = "drydock.cluster-operators";
 
 /// Accepts findings for the clusters of an upgrade.
 ///
@@ -84,6 +88,9 @@ fn note_doubts(
             print::note(&format!("{doubt}\n"));
         }
     }
+    if let Some(note) = health_check(&accepted.risks, found) {
+        print::note(&format!("{note}\n"));
+    }
     if let Some(doubt) = too_many(upgrade, &arguments.clusters, found) {
         print::note(&format!("{doubt}\n"));
     }
@@ -114,6 +121,32 @@ fn is_of(risk: &AcceptedRisk, finding: &str) -> bool {
         }
         None => risk.finding.as_deref() == Some(finding),
     }
+}
+
+/// What an agent looks at itself before it begins, whatever is accepted (UpgradeConfig, ClusterHealthyBeforeUpgrade).
+fn health_check(
+    risks: &[AcceptedRisk],
+    found: &BTreeMap<ClusterName, ClusterPreChecks>,
+) -> Option<&'static str> {
+    let findings = found.values().flat_map(|checks| checks.answer.iter());
+    let mut findings = findings
+        .filter(|answer| matches!(answer.source, AnswerSource::Agent { .. }))
+        .flat_map(|answer| answer.findings.iter());
+    let is_accepted = |found: &Finding| {
+        risks.iter().any(|risk| {
+            let is_named = risk.informer.as_deref() == Some(&*found.informer)
+                && risk.uid.as_deref() == found.uid.as_deref();
+            is_named || (risk.finding.is_some() && risk.finding.as_deref() == found.uuid.as_deref())
+        })
+    };
+    let is_looked_at = |found: &Finding| match &*found.informer {
+        ALERTS => found.level == FindingLevel::Critical,
+        informer => informer == CLUSTER_OPERATORS,
+    };
+    findings.any(|found| is_looked_at(found) && is_accepted(found)).then_some(
+        "where the agent upgrades the cluster, its own health check waits nevertheless while critical alerts of the platform fire or operators are \
+         degraded, and fails after two hours: correct them, or leave those alerts out by healthCheck.ignoredCriticals",
+    )
 }
 
 /// On which clusters something is accepted.

@@ -60,7 +60,7 @@ pub enum EditError {
     InvalidManifest(String),
     /// What was edited is not what there is.
     #[error(
-        "somebody has changed or deleted {0} since you opened it: open it again, and make your change there"
+        "somebody has changed or deleted {0} since you opened it: keep a copy of your change, discard the text, and make it in the spec as it is now"
     )]
     ChangedSince(String),
     /// What somebody was asked about is not what there is.

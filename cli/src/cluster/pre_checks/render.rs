@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use drydock_api::insights::{AcceptanceState, InformerState, Scope, Verdict};
 use drydock_insights::built_in::is_cause;
 use drydock_insights::pre_checks::{CheckedAcceptance, CheckedFinding, PreChecks};
+use jiff::Timestamp;
 
 /// Where the text of a field begins.
 const WIDTH: usize = 16;
@@ -150,7 +151,12 @@ fn subject(scope: &Scope) -> String {
 
 fn accepted(acceptance: &CheckedAcceptance) -> String {
     let mut text = acceptance.accepted_by.clone().unwrap_or_default();
-    if let Some(until) = &acceptance.until {
+    // The hub does not say until when it was where it says that it is over.
+    if let Some(until) = acceptance
+        .until
+        .as_ref()
+        .filter(|until| until.0 > Timestamp::UNIX_EPOCH)
+    {
         let _ = write!(text, " until {}", until.0);
     }
     if let Some(reason) = &acceptance.reason {

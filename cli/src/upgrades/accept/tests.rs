@@ -96,6 +96,42 @@ fn what_an_acceptance_does_not_cover_is_said() {
     assert_eq!(doubts("mco/other", &[], &meant, &found), [said]);
 }
 
+/// The agent has a health check of its own, which knows nothing of what is accepted.
+#[test]
+fn who_accepts_what_an_agent_looks_at_itself_hears_of_it() {
+    let found = |informer: &str, level, by_agent: bool| {
+        let mut checks = reports(level);
+        let answer = checks.answer.as_mut().unwrap();
+        let finding = Finding {
+            informer: informer.into(),
+            ..answer.findings[0].clone()
+        };
+        answer.findings = [finding].into();
+        if by_agent {
+            answer.source = AnswerSource::Agent {
+                collected_at: jiff::Timestamp::UNIX_EPOCH,
+                stops: true,
+                unaccepted: 1,
+            };
+        }
+        BTreeMap::from([("c1".into(), checks)])
+    };
+    let risk = AcceptedRisk {
+        finding: Some(UUID.to_owned()),
+        ..AcceptedRisk::default()
+    };
+    for (informer, level, by_agent, is_said) in [
+        (ALERTS, FindingLevel::Critical, true, true),
+        (ALERTS, FindingLevel::Warning, true, false),
+        (CLUSTER_OPERATORS, FindingLevel::Warning, true, true),
+        (CLUSTER_OPERATORS, FindingLevel::Warning, false, false),
+        ("mco", FindingLevel::Critical, true, false),
+    ] {
+        let note = health_check(std::slice::from_ref(&risk), &found(informer, level, by_agent));
+        assert_eq!(note.is_some(), is_said, "{informer} {level:?} {by_agent}");
+    }
+}
+
 #[test]
 fn who_accepts_where_no_more_acceptances_count_hears_of_it() {
     let with = |acceptances| ClusterPreChecks {

@@ -41,6 +41,10 @@ impl OneFinding {
         self.acceptance == FindingAcceptance::Accepted.as_str()
     }
 
+    fn is_open(&self) -> bool {
+        !self.is_accepted() && !self.is_unconfirmed()
+    }
+
     fn is_unconfirmed(&self) -> bool {
         self.acceptance == FindingAcceptance::Unconfirmed.as_str()
     }
@@ -94,6 +98,9 @@ impl OneFinding {
         }
     }
 }
+
+/// Whether a finding is one of a group.
+type Group = fn(&OneFinding) -> bool;
 
 /// What one cluster has answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -165,7 +172,7 @@ impl ClusterView {
             }),
             collected_at: checks.collected_at(),
             message: unanswered.or(checks.trouble.as_deref()).map(str::to_owned),
-            unaccepted: checks.unaccepted(),
+            unaccepted: checks.unaccepted().saturating_sub(checks.unconfirmed()),
             holds: checks.holds() || unanswered.is_some(),
             is_unanswered: unanswered.is_some(),
             is_unasked: checks.is_unasked,
@@ -195,12 +202,16 @@ impl ClusterView {
                 "Only ClusterVersion was read: no drydock-agent is there, or the target is an image alone.\n",
             );
         }
-        for (title, is_accepted) in [("Not accepted", false), ("Accepted", true)] {
-            let mut of_group = self
-                .findings
-                .iter()
-                .filter(|found| found.is_accepted() == is_accepted)
-                .peekable();
+        let groups = [
+            ("Not accepted", OneFinding::is_open as Group),
+            (
+                "Accepted, and not confirmed by its agent yet",
+                OneFinding::is_unconfirmed,
+            ),
+            ("Accepted", OneFinding::is_accepted),
+        ];
+        for (title, is_of_group) in groups {
+            let mut of_group = self.findings.iter().filter(|found| is_of_group(found)).peekable();
             if of_group.peek().is_some() {
                 let _ = writeln!(text, "\n= {title} =");
             }
@@ -208,7 +219,7 @@ impl ClusterView {
                 found.write(&mut text);
             }
         }
-        let listed = self.findings.iter().filter(|found| !found.is_accepted()).count();
+        let listed = self.findings.iter().filter(|found| found.is_open()).count();
         if self.unaccepted > listed {
             let _ = writeln!(
                 text,
@@ -261,6 +272,9 @@ impl ClusterView {
     fn said_of_findings(&self) -> String {
         match self.unaccepted {
             0 if !self.holds => "nothing is left that has to be accepted".to_owned(),
+            0 if self.findings.iter().any(OneFinding::is_unconfirmed) => {
+                "all that holds it is accepted, and counts when its agent has confirmed that".to_owned()
+            }
             0 => "not every informer has answered".to_owned(),
             1 => "1 finding is not accepted".to_owned(),
             count => format!("{count} findings are not accepted"),

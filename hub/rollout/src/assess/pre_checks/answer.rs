@@ -48,6 +48,13 @@ impl ClusterPreChecks {
         }
     }
 
+    /// How many are accepted by now, which their agent does not count yet.
+    pub fn unconfirmed(&self) -> usize {
+        let findings = self.answer.iter().flat_map(|answer| answer.findings.iter());
+        let unconfirmed = findings.filter(|found| found.acceptance == FindingAcceptance::Unconfirmed);
+        unconfirmed.count()
+    }
+
     /// How many findings that nobody has accepted are not listed: only the worst are.
     pub fn unlisted(&self) -> usize {
         let findings = self.answer.iter().flat_map(|answer| answer.findings.iter());
@@ -155,8 +162,8 @@ impl ClusterView<'_> {
                 *stops |= is_open;
             }
             judged.push(found);
-            judged.sort_by_key(|found| (found.acceptance.is_accepted(), Reverse(found.level)));
         }
+        judged.sort_by_key(|found| (found.acceptance.is_accepted(), Reverse(found.level)));
         answer.findings = judged.into();
         answer
     }

@@ -170,12 +170,13 @@ impl ClusterView<'_> {
                 stops, unaccepted, ..
             } => {
                 let count = unaccepted.max(open.len());
-                let is_unconfirmed = |found: &&&Finding| found.acceptance == FindingAcceptance::Unconfirmed;
+                let is_confirmed = |found: &&Finding| found.acceptance != FindingAcceptance::Unconfirmed;
+                let (open, unconfirmed): (Vec<_>, Vec<_>) = open.into_iter().partition(is_confirmed);
                 // Somebody has accepted all of it: the agent is asked whether that counts.
-                if stops && open.iter().filter(is_unconfirmed).count() == count && count > 0 {
+                if stops && !unconfirmed.is_empty() && unconfirmed.len() == count {
                     return Standing::AWAITED;
                 }
-                held_unless(!stops, &open, count, left_out)
+                held_unless(!stops, &open, count - unconfirmed.len(), left_out)
             }
         }
     }

@@ -268,6 +268,21 @@ fn what_was_found_for_another_upgrade_holds_unless_it_is_accepted_here() {
     assert_eq!(started(&world), [0]);
 }
 
+/// What is accepted here is not said to be accepted by nobody, whoever has the turn.
+#[test]
+fn of_what_was_found_for_another_upgrade_only_what_is_not_accepted_here_is_said() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    world.taken_with(0, FindingAcceptance::Accepted);
+    world.settle();
+    let held = reason(&mut world, 0).unwrap();
+    assert!(
+        matches!(held, Reason::RisksNotAccepted { count: 1, .. }),
+        "{held:?}"
+    );
+}
+
 /// Nor is what is accepted for the other one accepted here, or over here.
 #[test]
 fn what_another_upgrade_has_accepted_is_not_accepted_here() {
