@@ -463,6 +463,25 @@ test('a text that was changed is kept while one looks elsewhere, and the browser
   await expect(editor).toHaveValue(/name: spring/);
 });
 
+test('a text that is left while somebody changes its upgrade is said to be old, and can be discarded', async ({ dashboard: { page, open } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/name: spring/);
+  await editor.fill('metadata:\n  name: mine\n');
+  await page.getByRole('link', { name: 'History', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'History' })).toBeVisible();
+  await page.route('**/api/upgrades/default/spring', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...((await response.json()) as object), edition: 'of-somebody-else' } });
+  });
+  await page.goBack();
+  await expect(editor).toHaveValue('metadata:\n  name: mine\n');
+  await expect(page.getByText(/Somebody has changed default\/spring since this text was opened/)).toBeVisible();
+  await page.getByRole('button', { name: 'Discard the text and take the spec as it is now' }).click();
+  await expect(editor).toHaveValue(/name: spring/);
+  await expect(page.getByText(/Somebody has changed/)).toBeHidden();
+});
+
 test('who looks elsewhere while a text is applied does not read that it was not', async ({ dashboard: { page, open } }) => {
   await open('#/plan?upgrade=default/spring');
   const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');

@@ -1,6 +1,6 @@
 // A ManagedClustersUpgrade before it is applied: its forecast, beside that of another strategy.
 
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api, ApiError, type Done } from '../api/client';
 import type { Forecast } from '../api/types';
 import { Ends, ForecastFacts, ForecastView, NoEnd } from '../upgrade/forecast-section';
@@ -65,10 +65,10 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     api.upgrade(upgrade, stop.signal).then(({ edition }) => setPresent(edition), () => undefined);
     return () => stop.abort();
   }, [upgrade, gone, draft.edition, uid, generation]);
-  const isStale = present !== undefined && present !== draft.edition;
-  useEffect(() => {
-    if (isStale && !isChanged(draft)) discard();
-  }, [isStale]);
+  // What is read just after a write may be from before it.
+  const seen = useRef(new Set<string>());
+  if (draft.edition !== undefined) seen.current.add(draft.edition);
+  const isStale = present !== undefined && draft.edition !== undefined && !seen.current.has(present);
 
   const forecast = async () => {
     const busy: Result = { is: 'busy' };
@@ -86,6 +86,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   const discard = () => {
     setDraft(EMPTY);
     setKept(false);
+    setPresent(undefined);
     set({ is: 'none' });
   };
   // What is read now may have been changed by somebody since it was written: only what was written has been seen here.
@@ -117,7 +118,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
           {error} <Button kind="link" small onClick={() => setTries((before) => before + 1)}>Try again</Button>
         </Alert>
       )}
-      {isStale && isChanged(draft) && (
+      {isStale && !gone && (
         <Alert kind="warning" live title={<>Somebody has changed <Text of={upgrade} limit={127} /> since this text was opened: it cannot be applied.</>}>
           Keep a copy of your change, and make it in the spec as it is now.{' '}
           <Button kind="link" small onClick={discard}>Discard the text and take the spec as it is now</Button>
