@@ -31,7 +31,8 @@ pub struct PreChecks {
     pub base_version: Option<String>,
     /// The version that the update would lead to.
     pub target_release: String,
-    /// The upgrade of the fleet for which the hub has it asked at present, if it has: what is accepted for that one counts meanwhile.
+    /// The upgrade of the fleet for which the hub has it asked at present, if it has: what is accepted for that one counts meanwhile,
+    /// and what is accepted for others does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_for: Option<String>,
     /// Is it of the cluster's objects alone, where no plan can say what is accepted?
@@ -151,9 +152,7 @@ pub fn of_plan(plan: &UpdatePlan, objects: &[UpdatePlanInsight], now: Timestamp)
     let asked_for = plan.spec.asked_for.as_deref();
     let upgrade = asked_for.and_then(|asked_for| asked_for.split_whitespace().next());
     PreChecks {
-        asked_for: upgrade
-            .filter(|_| !plan.spec.accepted_risks.is_empty())
-            .map(str::to_owned),
+        asked_for: upgrade.map(str::to_owned),
         ..judged(&plan.spec.target_release, status.base_version, parts)
     }
 }

@@ -55,7 +55,7 @@ fn heading(checks: &PreChecks) -> String {
         let upgrade = one_line(upgrade);
         let _ = writeln!(
             text,
-            "Asked for upgrade {upgrade}: what is accepted for it counts in its turn"
+            "Asked for upgrade {upgrade} at present: what is accepted for it counts in its turn, and what is accepted for another one in the turn of that"
         );
     }
     for informer in &checks.informers {

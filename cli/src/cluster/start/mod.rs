@@ -85,14 +85,24 @@ async fn check(server: &Server, arguments: &StartArguments) -> anyhow::Result<()
     let checks = collect(server, &collection(&nothing, freshness)).await?;
     if checks.is_held() {
         print::text(&text(&checks))?;
-        bail!("{}", held(&checks));
+        bail!("{}{}", held(&checks), turn(&checks));
     }
-    if let Some(upgrade) = &checks.asked_for {
+    let by_upgrade = checks.asked_for.as_ref().filter(|_| checks.counts.accepted > 0);
+    if let Some(upgrade) = by_upgrade {
         print::note(&format!(
             "note: what is accepted for upgrade {upgrade} counts at present: the hub has the cluster asked for it\n"
         ));
     }
     Ok(())
+}
+
+/// Whose turn it is: what is accepted for another upgrade does not count meanwhile.
+fn turn(checks: &PreChecks) -> String {
+    let upgrade = checks.asked_for.as_deref();
+    let turn = upgrade.map(|upgrade| {
+        format!(". It is the turn of upgrade {upgrade}, for which the hub has the cluster asked: what is accepted for another one does not count now")
+    });
+    turn.unwrap_or_default()
 }
 
 fn held(checks: &PreChecks) -> String {

@@ -98,6 +98,11 @@ function Effect({ mode, upgrade, holds }: { mode: string | undefined; upgrade: s
   }
 }
 
+/** What the health check of an agent looks at itself, whatever is accepted. */
+function isOfHealthCheck(group: Finding[]): boolean {
+  return group.some(({ informer, level }) => informer === 'drydock.cluster-operators' || (informer === 'drydock.alerts' && level === 'Critical'));
+}
+
 interface Accepting {
   finding: Finding;
   /** The findings of its name: what clusters say differs. */
@@ -128,6 +133,12 @@ function AcceptDialog({ finding, group, upgrade, target, mode, onClose, onDone }
       <Effect mode={mode} upgrade={upgrade} holds={sum(group, (one) => one.holds ?? one.clusters)} />
       {finding.uid === 'image-required' && (
         <Alert kind="warning" title="The release would be requested by its version nevertheless, and refused (InvalidTarget): give its image instead, or let the agent request it." />
+      )}
+      {isOfHealthCheck(group) && (
+        <Alert
+          kind="warning"
+          title="Where the agent upgrades the cluster, its own health check waits nevertheless while critical alerts of the platform fire or operators are degraded, with the cluster's slot, and fails after two hours: correct them, or leave those alerts out by healthCheck.ignoredCriticals."
+        />
       )}
       <p>
         It is accepted under your name on {reporters(sum(group, (one) => one.clusters))} as reported now; where it becomes worse, or another cluster finds it

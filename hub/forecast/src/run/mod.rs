@@ -321,14 +321,15 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Why it stops at clusters that cannot start: other upgrades that have all of them end some time, and then they start.
+    /// Why it stops at clusters that cannot start: other upgrades that have all of them, or have left them half done, end there some time, and
+    /// then they start.
     fn blocked(&self, cause: StopCause, counts: impl Fn(&ClusterProgress) -> bool) -> StopCause {
         let clusters = self.forecast_input.clusters.iter();
         let mut blocked = clusters.filter(|cluster| counts(cluster) && cluster.is_blocked());
         let is_taken = |cluster: &ClusterProgress| {
             matches!(
                 cluster.position,
-                Position::Blocked(Reason::OwnedByAnotherUpgrade(_))
+                Position::Blocked(Reason::OwnedByAnotherUpgrade(_) | Reason::ReplacingOldWork)
             )
         };
         let all_are_taken = blocked.next().is_some_and(is_taken) && blocked.all(is_taken);
