@@ -110,7 +110,7 @@ pub struct PlannedUpgrade {
 }
 
 /// Texts that are planned.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PlanTexts {
     /// The first.
     pub yaml: String,
@@ -260,15 +260,6 @@ fn hide_in(planned: &mut PlannedUpgrade, scope: &Scope) {
     }
 }
 
-/// What is to be planned.
-#[derive(Deserialize)]
-pub(crate) struct Asked {
-    yaml: String,
-    compare: Option<String>,
-    /// The upgrade that was opened to be edited.
-    opened: Option<String>,
-}
-
 /// What is to be expected of each.
 #[derive(Serialize)]
 pub(crate) struct Plans {
@@ -279,7 +270,7 @@ pub(crate) struct Plans {
 pub(crate) async fn plan(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Given(asked): Given<Asked>,
+    Given(texts): Given<PlanTexts>,
 ) -> Result<Json<Plans>, ApiError> {
     if viewer.scope.shows_nothing() {
         return Err(ApiError::new(
@@ -288,12 +279,12 @@ pub(crate) async fn plan(
         ));
     }
     let namespace = viewer.scope.default_namespace();
-    let (texts, of_viewer) = (
-        [Some(asked.yaml.clone()), asked.compare.clone()],
+    let (read_texts, of_viewer) = (
+        [Some(texts.yaml.clone()), texts.compare.clone()],
         namespace.to_owned(),
     );
     let read = move || {
-        let texts = texts.iter().flatten();
+        let texts = read_texts.iter().flatten();
         texts
             .map(|text| PlanSubject::all(text, &of_viewer))
             .collect::<Result<Vec<_>, _>>()
@@ -304,19 +295,7 @@ pub(crate) async fn plan(
     let planner = dashboard.planner()?;
     let of_viewer = namespace.to_owned();
     let own = viewer.scope.namespace_of_commands().to_owned();
-    let work = async move {
-        let Asked {
-            yaml,
-            compare,
-            opened,
-        } = asked;
-        let texts = PlanTexts {
-            yaml,
-            compare,
-            opened,
-        };
-        planner.plan(client, &of_viewer, &own, texts).await
-    };
+    let work = async move { planner.plan(client, &of_viewer, &own, texts).await };
     let plans = dashboard.planning().run(&viewer.user, work).await?;
     let mut plans = plans.map_err(|error| error.hidden(&viewer.scope))?;
     for planned in &mut plans {

@@ -177,12 +177,9 @@ pub async fn of_page(hub: &Hub, text: &str, opened: Option<&str>) -> anyhow::Res
             is_checked: true,
         }),
         Err(EditError::Server { source, .. }) => {
-            let upgrade = match accepted(Err(source), "the upgrade")? {
-                Some(upgrade) => upgrade,
-                None => unchecked(Some(live), &document)?,
-            };
+            accepted(Err(source), "the upgrade")?;
             Ok(Subject {
-                upgrade,
+                upgrade: unchecked(Some(live), &document)?,
                 is_checked: false,
             })
         }
