@@ -242,12 +242,13 @@ pub(crate) async fn accept(
         who,
         at: now,
     };
-    let Accepted {
-        risks,
-        name: object,
-        is_wider: _,
-    } = drydock_edits::accept(&client, &upgrade, &accepting, &found).await?;
-    let parts = risks.iter().map(|risk| {
+    let accepted = drydock_edits::accept(&client, &upgrade, &accepting, &found).await?;
+    Ok(done(said(&accepted, &key, who)))
+}
+
+/// What was accepted by whom, and what it replaces.
+fn said(accepted: &Accepted, key: &UpgradeKey, who: &str) -> String {
+    let parts = accepted.risks.iter().map(|risk| {
         let clusters = match risk.clusters.as_deref() {
             None => "all clusters".to_owned(),
             Some([_]) => "1 cluster".to_owned(),
@@ -259,7 +260,11 @@ pub(crate) async fn accept(
         )
     });
     let parts = parts.collect::<Vec<_>>().join(", ");
-    Ok(done(format!(
-        "accepted {parts} of {key}, by {who}, in UpgradeRiskAcceptance {object}"
-    )))
+    let before = accepted.before.replaced();
+    let before = before.map(|before| format!("; it replaces what you had accepted before, {before}"));
+    format!(
+        "accepted {parts} of {key}, by {who}, in UpgradeRiskAcceptance {}{}",
+        accepted.name,
+        before.unwrap_or_default()
+    )
 }

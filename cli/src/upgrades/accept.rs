@@ -94,7 +94,13 @@ fn note_doubts(
     if let Some(doubt) = too_many(upgrade, &arguments.clusters, found) {
         print::note(&format!("{doubt}\n"));
     }
-    if accepted.is_wider {
+    if let Some(before) = accepted.before.replaced() {
+        print::note(&format!(
+            "it replaces what you had accepted before, {}\n",
+            table::printable(&before)
+        ));
+    }
+    if accepted.before.is_wider {
         print::note(&format!(
             "you have accepted it on more clusters before, and that counts still: to take it back, edit UpgradeRiskAcceptance {}\n",
             accepted.name

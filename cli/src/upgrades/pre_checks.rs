@@ -161,7 +161,10 @@ pub struct Found {
 impl Found {
     /// Whether a cluster does not start for what it has found, where an answer is required.
     fn holds(&self) -> bool {
-        let mut held = self.checks.iter().filter(|(_, checks)| checks.holds());
+        let mut held = self
+            .checks
+            .iter()
+            .filter(|(_, checks)| checks.holds() && !checks.is_unasked);
         held.any(|(name, _)| self.may_be_held.contains(name))
     }
 
@@ -228,7 +231,7 @@ impl FleetView {
         let may_be_held = |name: &ClusterName| mode != REQUIRE || may_be_held.contains(name);
         let held = found
             .iter()
-            .filter(|(name, one)| one.holds() && may_be_held(name));
+            .filter(|(name, one)| one.holds() && !one.is_unasked && may_be_held(name));
         let not_asked = found.iter().filter(|(_, one)| one.is_unasked);
         let mut not_answered = unanswered(upgrade, found);
         if mode == REQUIRE {
@@ -318,6 +321,12 @@ impl FleetView {
                     _ => "what would be found is not known",
                 };
                 writeln!(text, "Nobody is asked now: {why}.")
+            }
+            0 if !self.not_asked.is_empty() && self.findings.iter().any(|finding| finding.unaccepted > 0) => {
+                writeln!(
+                    text,
+                    "No cluster is held by what it is asked now: those with findings that are not accepted are not asked, or have begun."
+                )
             }
             0 if self.all_unanswered() > 0 || self.answered < self.asked || !self.not_asked.is_empty() => {
                 writeln!(

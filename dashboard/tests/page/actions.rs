@@ -360,6 +360,13 @@ async fn findings_are_accepted_with_a_reason() {
         .map(|one| (&one["acceptedBy"], &one["until"]))
         .collect();
     assert_eq!(by, [(&json!("ann"), &json!(soon))], "{cluster}");
+    // Who does so once more, in another tab, hears what it replaces.
+    let (_, answer) = page
+        .post(&path("/accept"), with("reason", json!("in the window")))
+        .await;
+    let words = answer["done"].as_str().unwrap();
+    assert!(words.contains("replaces what you had accepted before"), "{words}");
+    assert!(words.ends_with("Z: known"), "{words}");
     page.end().await;
 }
 

@@ -1,27 +1,23 @@
 //! Accepted findings: an UpgradeRiskAcceptance, which says that they hold no cluster.
 
+mod object;
+
 use std::collections::BTreeMap;
 
-use drydock_api::mcu::{
-    ACCEPTED_RISKS_LIMIT, AcceptedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance,
-    UpgradeRiskAcceptanceSpec,
-};
+use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade};
 use drydock_api::selector::LabelMatch;
 use drydock_objects::{hint, parse_spec};
 use drydock_rollout::{ClusterName, ClusterPreChecks, Finding, FindingLevel};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client, ResourceExt};
+use kube::{Client, ResourceExt};
 use sha2::{Digest, Sha256};
 
-use crate::{EditError, MANAGER, hex};
+use crate::{EditError, hex};
+pub use object::Before;
 
 /// How many clusters one entry names.
 const MOST_CLUSTERS: usize = 512;
-/// How often a write is tried that somebody else's came before.
-const TRIES: usize = 5;
-
 /// What somebody accepts.
 #[derive(Clone, Debug)]
 pub struct Accepting<'a> {
@@ -69,8 +65,8 @@ pub struct Accepted {
     pub risks: Vec<AcceptedRisk>,
     /// The name of the object in which they stand.
     pub name: String,
-    /// The same user has accepted one of them before on all clusters, and now on some: that counts still.
-    pub is_wider: bool,
+    /// What the same user had accepted before.
+    pub before: Before,
 }
 
 /// Accepts findings for the clusters of an upgrade, which have `found` them.
@@ -89,20 +85,9 @@ pub async fn accept(
     for finding in accepting.findings {
         risks.extend(of_finding(finding, accepting, found, &named)?);
     }
-    let name = object_name(&upgrade.name_any(), &target);
-    let is_wider = write(client, &name, upgrade, &target, &risks).await?;
-    Ok(Accepted {
-        risks,
-        name,
-        is_wider,
-    })
-}
-
-/// One object for each upgrade and target, of a name that fits whatever these are, and that no two of them have.
-fn object_name(upgrade: &str, target: &str) -> String {
-    let hash = hex(&Sha256::digest(format!("{upgrade} {target}")), 5);
-    let begin: String = upgrade.chars().take(200).collect();
-    format!("{}-{hash}", begin.trim_end_matches(['.', '-']))
+    let name = object::name(&upgrade.name_any(), &target);
+    let before = object::write(client, &name, upgrade, &target, &risks).await?;
+    Ok(Accepted { risks, name, before })
 }
 
 /// A finding as it was named: a uuid, or `INFORMER/UID`. Without a level only clusters that have reported it are named, each up to its own
@@ -205,124 +190,10 @@ fn risk(
     }
 }
 
-/// Creates the object, or adds to it; again, if somebody else has changed it meanwhile. Gives back whether it holds wider ones of the user.
-async fn write(
-    client: &Client,
-    name: &str,
-    upgrade: &ManagedClustersUpgrade,
-    target: &str,
-    risks: &[AcceptedRisk],
-) -> Result<bool, EditError> {
-    let namespace = upgrade.namespace().unwrap_or_default();
-    let api: Api<UpgradeRiskAcceptance> = Api::namespaced(client.clone(), &namespace);
-    let parameters = PostParams {
-        field_manager: Some(MANAGER.to_owned()),
-        ..PostParams::default()
-    };
-    let doing = format!("writing the UpgradeRiskAcceptance {namespace}/{name}");
-    let refused = |source| EditError::Server {
-        doing: doing.clone(),
-        source,
-    };
-    for _ in 0..TRIES {
-        let known = api.get_opt(name).await.map_err(refused)?;
-        let mut is_wider = false;
-        let written = match known {
-            None => {
-                let object = UpgradeRiskAcceptance {
-                    metadata: ObjectMeta {
-                        name: Some(name.to_owned()),
-                        ..ObjectMeta::default()
-                    },
-                    status: None,
-                    spec: UpgradeRiskAcceptanceSpec {
-                        upgrade: upgrade.name_any(),
-                        target: target.to_owned(),
-                        accepted_risks: risks.to_vec(),
-                    },
-                };
-                api.create(&parameters, &object).await
-            }
-            Some(object) if object.spec.upgrade != upgrade.name_any() || object.spec.target != target => {
-                return Err(EditError::OfAnotherUpgrade {
-                    name: format!("{namespace}/{name}"),
-                    upgrade: object.spec.upgrade,
-                    target: object.spec.target,
-                });
-            }
-            Some(mut object) => {
-                is_wider = add(&mut object.spec.accepted_risks, risks)?;
-                api.replace(name, &parameters, &object).await
-            }
-        };
-        match written {
-            Ok(_) => return Ok(is_wider),
-            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {}
-            Err(error) => return Err(refused(error)),
-        }
-    }
-    Err(EditError::Contended(doing))
-}
-
-/// Adds risks. What the same user has accepted before is replaced: on the same clusters, or on those of them that are named now. Gives back
-/// whether what was accepted on all clusters stays beside what is accepted on some.
-fn add(before: &mut Vec<AcceptedRisk>, risks: &[AcceptedRisk]) -> Result<bool, EditError> {
-    let mut is_wider = false;
-    let is_same = |one: &AcceptedRisk, other: &AcceptedRisk| {
-        let id = |risk: &AcceptedRisk| {
-            let what = (risk.finding.clone(), risk.informer.clone(), risk.uid.clone());
-            (what, risk.cluster_selector.clone(), risk.accepted_by.clone())
-        };
-        id(one) == id(other)
-    };
-    before.retain_mut(|one| {
-        let anew: Vec<&AcceptedRisk> = risks.iter().filter(|risk| is_same(one, risk)).collect();
-        for risk in anew {
-            match (&mut one.clusters, &risk.clusters) {
-                (None, None) => return false,
-                (Some(names), Some(anew)) => names.retain(|name| !anew.contains(name)),
-                (None, Some(_)) => is_wider = true,
-                (Some(_), None) => {}
-            }
-        }
-        one.clusters.as_ref().is_none_or(|names| !names.is_empty())
-    });
-    before.extend(risks.iter().cloned());
-    if before.len() > ACCEPTED_RISKS_LIMIT {
-        return Err(EditError::TooManyRisks);
-    }
-    Ok(is_wider)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use drydock_rollout::FindingAcceptance;
-
-    #[test]
-    fn what_the_same_user_has_accepted_for_the_same_clusters_is_replaced() {
-        let risk = |finding: &str, who: &str, cluster: Option<&str>, reason: &str| AcceptedRisk {
-            finding: Some(finding.to_owned()),
-            accepted_by: who.to_owned(),
-            clusters: cluster.map(|cluster| vec![cluster.to_owned()]),
-            reason: reason.to_owned(),
-            ..AcceptedRisk::default()
-        };
-        let mut all = vec![risk("a", "ann", None, "old"), risk("a", "bob", None, "his")];
-        add(
-            &mut all,
-            &[risk("a", "ann", None, "new"), risk("a", "ann", Some("c1"), "one")],
-        )
-        .unwrap();
-        let reasons: Vec<&str> = all.iter().map(|risk| risk.reason.as_str()).collect();
-        assert_eq!(reasons, ["his", "new", "one"]);
-        assert!(add(&mut all, &[risk("a", "ann", Some("c1"), "narrower")]).unwrap());
-        assert!(!add(&mut all, &[risk("b", "ann", Some("c1"), "other")]).unwrap());
-        let many: Vec<_> = (0..62)
-            .map(|number| risk(&number.to_string(), "ann", None, "x"))
-            .collect();
-        assert!(add(&mut all, &many).is_err());
-    }
 
     /// A cluster that says that a finding is critical on it raises no level of the others.
     #[test]
@@ -386,21 +257,5 @@ mod tests {
             accepted(&[], Some(FindingLevel::Error)),
             [("Error".to_owned(), None)]
         );
-    }
-
-    #[test]
-    fn the_name_fits_any_target() {
-        let image = "quay.io/openshift/release@sha256:0123";
-        for (upgrade, target) in [
-            ("spring", "4.14.12+b"),
-            ("spring", image),
-            (&*"a.".repeat(126), "4.14.12"),
-        ] {
-            let name = object_name(upgrade, target);
-            assert!(name.len() <= 253 && !name.contains(['@', '/', '+']), "{name}");
-        }
-        assert_ne!(object_name("a", "4.14.12"), object_name("a", "4.14.13"));
-        let long = |end: &str| object_name(&format!("{}{end}", "x".repeat(200)), "4.14.12");
-        assert_ne!(long("-prod"), long("-test"));
     }
 }

@@ -9,7 +9,7 @@ mod retry;
 mod start;
 mod user;
 
-pub use accept::{Accepted, Accepting, accept, goal, reporters, target};
+pub use accept::{Accepted, Accepting, Before, accept, goal, reporters, target};
 pub use error::EditError;
 pub use manifest::{
     Change, Changes, Manifest, Writing, Written, documents, edition, remove_what_the_server_gives, state,

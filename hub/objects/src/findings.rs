@@ -62,7 +62,8 @@ pub fn may_be_held(cluster: &ClusterDetails) -> bool {
     }
 }
 
-/// The findings of clusters, each once with the clusters that have it, the worst first. It holds those of them that may be held. Where clusters
+/// The findings of clusters, each once with the clusters that have it, the worst first. It holds those of them that may be held, and are not
+/// kept from being asked by something else. Where clusters
 /// say something else of one uuid, that stands apart: nobody speaks for another cluster.
 pub fn grouped(
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
@@ -97,7 +98,7 @@ pub fn grouped(
                 (group.rank, group.level) = (finding.level, finding.level.as_str());
             }
             let is_open = !finding.acceptance.is_accepted();
-            let holds = is_open && may_be_held(name);
+            let holds = is_open && !checks.is_unasked && may_be_held(name);
             group.unaccepted += usize::from(is_open);
             let is_unconfirmed = holds && finding.acceptance == FindingAcceptance::Unconfirmed;
             group.holds += usize::from(holds);

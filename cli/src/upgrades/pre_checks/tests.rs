@@ -449,6 +449,21 @@ fn clusters_that_are_not_asked_yet_are_said() {
         of_one.contains("kubectl drydock clusters spring says what"),
         "{of_one}"
     );
+    // What it has found before does not hold it meanwhile: something else does.
+    let before = finding("b", FindingLevel::Error, "bad", FindingAcceptance::None);
+    let before = ClusterPreChecks {
+        is_unasked: true,
+        ..answered(vec![before], 1)
+    };
+    let found = BTreeMap::from([("c1".into(), answered(Vec::new(), 0)), ("c2".into(), before)]);
+    let shown = FleetView::of(&upgrade, &found, &found.keys().cloned().collect());
+    let found = &shown.findings[0];
+    assert_eq!((shown.held, found.holds, found.unaccepted), (0, 0, 1));
+    assert!(
+        shown
+            .text(false)
+            .contains("No cluster is held by what it is asked now")
+    );
 }
 
 #[test]

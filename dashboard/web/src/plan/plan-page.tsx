@@ -1,19 +1,18 @@
 // A ManagedClustersUpgrade before it is applied: its forecast, beside that of another strategy.
 
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { api, ApiError, type Done } from '../api/client';
 import type { Forecast } from '../api/types';
-import { Ends, ForecastFacts, ForecastView, NoEnd } from '../upgrade/forecast-section';
 import { showDialog } from '../ui/dialog-host';
-import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
+import { Alert, Button, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { ApplyDialog, type Which } from './apply-dialog';
 import { answered, type Draft, draftOf, EMPTY, isChanged, keepDraft, onAnswer, withAnswer, withoutUpgrade } from './drafts';
+import { Editor } from './editor';
+import { Notices } from './notices';
+import { Plans } from './plans';
+import { useIsStale } from './stale';
 import { useGone } from '../ui/gone';
-
-const EXAMPLE = `apiVersion: cluster.open-cluster-management.io/v1beta1
-kind: ManagedClustersUpgrade
-`;
 
 type Result = { is: 'none' } | { is: 'busy' } | { is: 'done'; plans: Forecast[]; yaml: string; compare: string | undefined } | { is: 'failed'; why: string };
 
@@ -54,21 +53,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     return () => stop.abort();
   }, [upgrade, unread, tries]);
 
-  // What somebody else changes makes the text one that is not written any more.
-  const { uid, generation } = app.fleet.upgrades.get(upgrade) ?? {};
-  const [present, setPresent] = useState<string | undefined>();
-  useEffect(() => {
-    setPresent(undefined);
-    if (upgrade === '' || gone || draft.edition === undefined) return undefined;
-    const stop = new AbortController();
-    // Where it cannot be read, applying says what there is to say.
-    api.upgrade(upgrade, stop.signal).then(({ edition }) => setPresent(edition), () => undefined);
-    return () => stop.abort();
-  }, [upgrade, gone, draft.edition, uid, generation]);
-  // What is read just after a write may be from before it.
-  const seen = useRef(new Set<string>());
-  if (draft.edition !== undefined) seen.current.add(draft.edition);
-  const isStale = present !== undefined && draft.edition !== undefined && !seen.current.has(present);
+  const isStale = useIsStale(gone ? '' : upgrade, draft.edition);
 
   const forecast = async () => {
     const busy: Result = { is: 'busy' };
@@ -86,7 +71,6 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   const discard = () => {
     setDraft(EMPTY);
     setKept(false);
-    setPresent(undefined);
     set({ is: 'none' });
   };
   // What is read now may have been changed by somebody since it was written: only what was written has been seen here.
@@ -108,35 +92,16 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
         <h1>Plan</h1>
         <p class="quiet">What would come of an upgrade, before it is applied. A forecast writes nothing.</p>
       </div>
-      {gone && upgrade !== '' && (
-        <Alert kind="warning" live title={<><Text of={upgrade} limit={127} /> is not there, or you may not see it.</>}>
-          {isChanged(draft) && 'What you have written stays; it cannot be applied here.'}
-        </Alert>
-      )}
-      {!gone && unread && error && (
-        <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>
-          {error} <Button kind="link" small onClick={() => setTries((before) => before + 1)}>Try again</Button>
-        </Alert>
-      )}
-      {isStale && !gone && (
-        <Alert kind="warning" live title={<>Somebody has changed <Text of={upgrade} limit={127} /> since this text was opened: it cannot be applied.</>}>
-          Keep a copy of your change, and make it in the spec as it is now.{' '}
-          <Button kind="link" small onClick={discard}>Discard the text and take the spec as it is now</Button>
-        </Alert>
-      )}
-      {isKept && isChanged(draft) && !isStale && (
-        <Alert kind="info" title="This is the text as you left it.">
-          {draft.sent !== undefined
-            ? 'A text of it was sent to be applied, and no answer has come: see whether that was done before you apply it again.'
-            : upgrade !== '' && draft.edition === undefined
-              ? 'It was written before the spec could be read, and cannot be applied here.'
-              : 'It may differ from what is on the hub.'}{' '}
-          <Button kind="link" small onClick={discard}>{upgrade && !gone ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>
-        </Alert>
-      )}
+      <Notices
+        upgrade={upgrade}
+        draft={draft}
+        is={{ gone, stale: isStale, kept: isKept, unread: unread ? error : undefined }}
+        onRetry={() => setTries((before) => before + 1)}
+        onDiscard={discard}
+      />
       <div class={comparing ? 'editors two' : 'editors'}>
-        <Editor label={comparing ? 'First: ManagedClustersUpgrade (YAML)' : 'ManagedClustersUpgrade (YAML)'} value={yaml} onInput={(text) => change({ yaml: text })} placeholder={EXAMPLE} />
-        {comparing && <Editor label="Second: another strategy to compare with (YAML)" value={draft.compare} onInput={(text) => change({ compare: text })} placeholder={EXAMPLE} />}
+        <Editor label={comparing ? 'First: ManagedClustersUpgrade (YAML)' : 'ManagedClustersUpgrade (YAML)'} value={yaml} onInput={(text) => change({ yaml: text })} />
+        {comparing && <Editor label="Second: another strategy to compare with (YAML)" value={draft.compare} onInput={(text) => change({ compare: text })} />}
       </div>
       <div class="actions">
         <Button kind="primary" disabled={isEmpty(yaml) || result.is === 'busy'} onClick={forecast}>
@@ -171,68 +136,4 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
 /** A text that was not forecast, or is not compared any more, makes no other of the one that was. */
 function isEdited(of: { yaml: string; compare: string | undefined }, yaml: string, compare: string | undefined): boolean {
   return of.yaml !== yaml || (of.compare !== undefined && compare !== undefined && of.compare !== compare);
-}
-
-function Editor(props: { label: string; value: string; placeholder: string; onInput: (value: string) => void }) {
-  const open = async (file: File | undefined) => {
-    // The server reads a megabyte; anything larger is another file by mistake.
-    if (file && file.size < 1_000_000) props.onInput(await file.text());
-  };
-  return (
-    <div class="editor">
-      <label>
-        <span>{props.label}</span>
-        <span class="pf-v6-c-form-control pf-m-textarea">
-          <textarea
-            value={props.value}
-            placeholder={props.placeholder}
-            spellcheck={false}
-            rows={18}
-            onInput={(event) => props.onInput(event.currentTarget.value)}
-            onDragOver={(event) => event.preventDefault()}
-            onDrop={(event) => {
-              if (!event.dataTransfer?.files.length) return;
-              event.preventDefault();
-              void open(event.dataTransfer.files[0]);
-            }}
-          />
-        </span>
-      </label>
-      <label class="file">
-        Open a file <input type="file" accept=".yaml,.yml,.json" onChange={(event) => void open(event.currentTarget.files?.[0])} />
-      </label>
-    </div>
-  );
-}
-
-function Plans({ plans, now, changed }: { plans: Forecast[]; now: number; changed: boolean }) {
-  const [first, second] = plans;
-  if (!first) return <p>There is nothing to forecast.</p>;
-  return (
-    <>
-      {changed && <Alert kind="info" title="The text has been edited since this forecast." />}
-      {!second ? (
-        <Section title={first.title} wide>
-          <ForecastView forecasts={plans} now={now} />
-        </Section>
-      ) : (
-        <Section title="Two strategies" wide>
-          {first.key !== second.key && <Alert kind="info" title="The texts are of two upgrades. Each is forecast as if the other were not applied." />}
-          <ForecastView forecasts={plans.map((plan) => plan)} now={now} facts={false} />
-          <div class="editors two">
-            {plans.map((plan, i) => (
-              <div key={i}>
-                <h3>
-                  <span class={`swatch chart-${i}`} aria-hidden="true" /> {i === 0 ? 'First' : 'Second'}: <Text of={plan.title} limit={200} />
-                </h3>
-                <Ends band={plan} stops={plan.stops.length > 0} now={now} />
-                <NoEnd forecast={plan} />
-                <ForecastFacts forecast={plan} now={now} />
-              </div>
-            ))}
-          </div>
-        </Section>
-      )}
-    </>
-  );
 }
