@@ -3,7 +3,7 @@
 use drydock_api::conditions;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::{
-    UpdatePlan, UpdatePlanInsight, UpdatePlanState, Verdict, condition, plan_name, plan_request,
+    PlannedUpdate, UpdatePlan, UpdatePlanInsight, UpdatePlanState, Verdict, condition, plan_name,
 };
 use drydock_api::names::AGENT_MANAGER;
 use drydock_insights::pre_checks::{Population, of_plan, population};
@@ -24,12 +24,12 @@ const FRESH: SignedDuration = SignedDuration::from_mins(5);
 pub async fn read(
     client: &Client,
     current: Option<&str>,
-    version: &str,
+    update: &PlannedUpdate,
     now: Timestamp,
 ) -> Fact<UpdatePlanState> {
     let api: Api<UpdatePlan> = Api::all(client.clone());
-    match api.get(&plan_name(version)).await {
-        Ok(plan) => match state(&plan, current, now) {
+    match api.get(&plan_name(&update.version)).await {
+        Ok(plan) => match state(&plan, current, update, now) {
             UpdatePlanState::Startable => {
                 let parts: Api<UpdatePlanInsight> = Api::all(client.clone());
                 let parts = list_all(&parts, ListParams::default()).await;
@@ -45,15 +45,19 @@ pub async fn read(
     }
 }
 
-/// Has the informers asked about a version: its UpdatePlan is created, or refreshed.
+/// Has the informers asked about an update: its UpdatePlan is created, or refreshed.
 ///
 /// # Errors
 /// If the server refuses.
-pub(crate) async fn request(client: &Client, version: &str, now: Timestamp) -> Result<(), kube::Error> {
+pub(crate) async fn request(
+    client: &Client,
+    update: &PlannedUpdate,
+    now: Timestamp,
+) -> Result<(), kube::Error> {
     let api: Api<UpdatePlan> = Api::all(client.clone());
     let parameters = PatchParams::apply(AGENT_MANAGER).force();
-    let wanted = Patch::Apply(plan_request(version, now));
-    api.patch(&plan_name(version), &parameters, &wanted)
+    let wanted = Patch::Apply(update.plan_request(now));
+    api.patch(&plan_name(&update.version), &parameters, &wanted)
         .await
         .map(drop)
 }
@@ -66,8 +70,22 @@ fn as_accepted_now(plan: &UpdatePlan, parts: &[UpdatePlanInsight], now: Timestam
     }
 }
 
-/// What was said of another version than the cluster runs, or a while ago, says nothing of now: the informers are asked again.
-fn state(plan: &UpdatePlan, current: Option<&str>, now: Timestamp) -> UpdatePlanState {
+/// What was said of another version than the cluster runs, of another release than is going to be requested, or a while ago, says nothing of
+/// this update now: the informers are asked again. Not while the hub has them asked about another release: its answer would be about this one.
+fn state(
+    plan: &UpdatePlan,
+    current: Option<&str>,
+    update: &PlannedUpdate,
+    now: Timestamp,
+) -> UpdatePlanState {
+    if !update.is_asked_by(&plan.spec) {
+        return match plan.spec.asked_for.as_deref() {
+            None | Some("") => UpdatePlanState::Outdated,
+            Some(_) => UpdatePlanState::Held(
+                "the hub asks about another image or architecture of this version at present".to_owned(),
+            ),
+        };
+    }
     let status = plan.status.clone().unwrap_or_default();
     match population(plan) {
         Population::Awaits(_) | Population::Unseen => return UpdatePlanState::Collecting,
@@ -102,7 +120,53 @@ mod tests {
             "metadata": {"name": "update-plan-4.14.4", "generation": 2}, "spec": {"targetRelease": "4.14.4"}, "status": status,
         });
         let plan = serde_json::from_value(plan).unwrap();
-        state(&plan, Some("4.14.3"), NOW.parse().unwrap())
+        let update = PlannedUpdate::to_version("4.14.4");
+        state(&plan, Some("4.14.3"), &update, NOW.parse().unwrap())
+    }
+
+    /// What was found out about the release that is offered says nothing of another image under its version, nor of the one for several
+    /// architectures; and what is accepted of one of these is accepted of no other.
+    #[test]
+    fn a_plan_of_another_release_under_the_version_says_nothing() {
+        let image = |digit: &str| format!("quay.io/r@sha256:{}", digit.repeat(64));
+        let update = |image: Option<String>, architecture: Option<&str>| PlannedUpdate {
+            version: "4.14.4".to_owned(),
+            image,
+            architecture: architecture.map(str::to_owned),
+        };
+        let (startable, outdated) = (UpdatePlanState::Startable, UpdatePlanState::Outdated);
+        let plain = || update(None, None);
+        let one = || update(Some(image("a")), None);
+        let other = || update(Some(image("b")), None);
+        let multi = || update(None, Some("Multi"));
+        for (asked, wanted, expected) in [
+            (plain(), plain(), startable.clone()),
+            (plain(), update(Some(String::new()), Some("")), startable.clone()),
+            (plain(), one(), outdated.clone()),
+            (plain(), multi(), outdated.clone()),
+            (one(), one(), startable.clone()),
+            (one(), other(), outdated.clone()),
+            (one(), plain(), outdated.clone()),
+            (multi(), plain(), outdated),
+            (multi(), multi(), startable),
+        ] {
+            let mut plan = asked.plan_request(NOW.parse().unwrap());
+            plan["status"] = json!({
+                "baseVersion": "4.14.3", "phase": "Ready", "collectedAt": NOW, "verdict": "Go",
+                "conditions": [{"type": "Startable", "status": "True", "reason": "R", "message": "", "lastTransitionTime": NOW}],
+            });
+            let plan: UpdatePlan = serde_json::from_value(plan).unwrap();
+            let said = state(&plan, Some("4.14.3"), &wanted, NOW.parse().unwrap());
+            assert_eq!(said, expected, "{asked:?} {wanted:?}");
+            let mut of_hub = plan;
+            of_hub.spec.asked_for = Some("hub/spring".to_owned());
+            let said = state(&of_hub, Some("4.14.3"), &wanted, NOW.parse().unwrap());
+            assert_eq!(
+                said == UpdatePlanState::Startable,
+                expected == UpdatePlanState::Startable
+            );
+            assert_ne!(said, UpdatePlanState::Outdated, "what the hub asks is left to it");
+        }
     }
 
     /// The agent judges its plans one after another: it may not have come to this one since an acceptance ended.

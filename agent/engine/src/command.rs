@@ -1,5 +1,6 @@
 //! The writes that a decision asks for.
 
+use drydock_api::insights::PlannedUpdate;
 use drydock_api::lock::LockKey;
 use drydock_api::machine_api::MachineSet;
 
@@ -38,8 +39,8 @@ pub enum Command {
     DeleteMachineSet(String),
     /// The file-integrity operator starts over, for this version.
     ReinitializeFileIntegrity(String),
-    /// The informers of update insights are asked about this version: its UpdatePlan is created, or refreshed.
-    RequestUpdatePlan(String),
+    /// The informers of update insights are asked about this update: its UpdatePlan is created, or refreshed.
+    RequestUpdatePlan(PlannedUpdate),
     /// Removes what blocks drains.
     ActOnPods(Vec<drains::Action>),
 }

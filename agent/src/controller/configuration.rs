@@ -100,11 +100,19 @@ impl Shared {
     }
 
     async fn accept(&self, map: &ConfigMap, text: &str, configuration: Configuration) -> ActiveConfiguration {
-        if configuration.notes.is_empty() {
-            self.configuration.is_new_version(None);
-        } else {
-            let notes = configuration.notes.join("; ");
-            self.report(map, false, "ConfigurationDefaulted", notes);
+        if self.configuration.is_new_version(map.resource_version()) {
+            let Configuration {
+                notes, unknown_keys, ..
+            } = &configuration;
+            if !notes.is_empty() {
+                self.publish(map, false, "ConfigurationDefaulted", notes.join("; "));
+            }
+            if !unknown_keys.is_empty() {
+                let keys = unknown_keys.join(", ");
+                let message =
+                    format!("keys that are not known are ignored: {keys}; see whether they are misspelt");
+                self.publish(map, true, "UnknownConfigurationKeys", message);
+            }
         }
         self.keep(text).await;
         let mut state = self.configuration.state();
@@ -221,13 +229,17 @@ impl Shared {
 
     fn report(&self, map: &ConfigMap, warning: bool, reason: &'static str, message: String) {
         if self.configuration.is_new_version(map.resource_version()) {
-            let transition = Transition {
-                warning,
-                reason,
-                message,
-            };
-            reconcile::publish(self, map.object_ref(&()), &transition);
+            self.publish(map, warning, reason, message);
         }
+    }
+
+    fn publish(&self, map: &ConfigMap, warning: bool, reason: &'static str, message: String) {
+        let transition = Transition {
+            warning,
+            reason,
+            message,
+        };
+        reconcile::publish(self, map.object_ref(&()), &transition);
     }
 }
 

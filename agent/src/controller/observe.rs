@@ -339,11 +339,10 @@ async fn release(shared: &Shared, seen: &Observation) -> Result<String, String> 
 /// What the UpdatePlan says of the version that is asked for.
 async fn update_plan(client: &Client, seen: &Observation) -> Fact<UpdatePlanState> {
     let facts = seen.facts()?;
-    let target = facts.target();
-    let Some(version) = target.as_ref().and_then(Target::version) else {
+    let Some(update) = facts.planned_update() else {
         return Err(Unread::Failed("no version is asked for".to_owned()));
     };
-    update_plan::read(client, facts.current(), version, seen.now).await
+    update_plan::read(client, facts.current(), &update, seen.now).await
 }
 
 /// For which version the file-integrity operator was last reinitialized; on a cluster without it there is nothing to do.

@@ -140,6 +140,12 @@ fn is_of_earlier_plan(part: &UpdatePlanInsight, plan: &UpdatePlan) -> bool {
     !owners.is_empty() && owners.iter().all(|owner| Some(&owner.uid) != plan.uid().as_ref())
 }
 
+/// Which informer it is, as it is now.
+fn edition(informer: &UpdateInformer) -> String {
+    let generation = informer.metadata.generation.unwrap_or_default();
+    format!("{}/{generation}", informer.uid().unwrap_or_default())
+}
+
 /// Does somebody wait for what a plan says?
 fn is_awaited(plan: &UpdatePlan) -> bool {
     matches!(population(plan), Population::Unseen | Population::Awaits(_))
@@ -187,11 +193,13 @@ impl UpdatePlans {
                     name: name.clone(),
                     is_enabled: informer.spec.enabled,
                     failure_policy: informer.spec.failure_policy,
+                    edition: Some(edition(informer)),
                 })
                 .chain(own.chain(left_out(informers)).map(|name| PlanInformerFacts {
                     name,
                     is_enabled: true,
                     failure_policy: FailurePolicy::Fail,
+                    edition: None,
                 }))
                 .collect(),
             cluster: cluster.clone(),

@@ -21,7 +21,7 @@ pub struct AcceptedInsight {
     /// The level that was accepted. A finding that becomes worse has to be accepted anew.
     pub level: Level,
     /// Who accepts it.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"\S"))]
     pub accepted_by: String,
     /// When it was accepted.
     #[serde(deserialize_with = "crate::instant::deserialize")]

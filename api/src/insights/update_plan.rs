@@ -38,13 +38,19 @@ pub struct UpdatePlanSpec {
     #[x_kube(
         validation = Rule::new("self == oldSelf").message("targetRelease cannot be changed: create another plan"),
         validation = Rule::new(r"self.matches('^(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z-]+([.][0-9A-Za-z-]+)*)?([+][0-9A-Za-z-]+([.][0-9A-Za-z-]+)*)?$')")
-            .message("targetRelease must be a version, for example 4.14.4")
+            .message("targetRelease must be a version, for example 4.14.4"),
+        validation = Rule::new("!self.lowerAscii().replace('+', '.').endsWith('.drydock')")
+            .message("targetRelease must not end with +drydock or .drydock: the agent's own informers are named so")
     )]
     pub target_release: String,
     /// The image of the release, where the version alone does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub target_image: Option<String>,
+    /// `Multi` if the update is to change the cluster to the release for several architectures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["Multi", ""]))]
+    pub target_architecture: Option<String>,
     /// Findings that are accepted for this target, beside those that UpdatePlanInsights name: the hub writes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
@@ -68,13 +74,62 @@ pub fn plan_name(target: &str) -> String {
     format!("update-plan-{}", target.to_lowercase().replace('+', "."))
 }
 
-/// What is applied of the UpdatePlan of a version to have the informers asked: it is created, or refreshed.
-pub fn plan_request(version: &str, at: Timestamp) -> Value {
-    json!({
-        "apiVersion": UpdatePlan::api_version(&()), "kind": UpdatePlan::kind(&()),
-        "metadata": {"name": plan_name(version)},
-        "spec": {"targetRelease": version, "refreshRequestedAt": at.to_string()},
-    })
+/// An update as it is going to be requested: what its UpdatePlan has to be about. Empty texts are absent ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlannedUpdate {
+    /// The version.
+    pub version: String,
+    /// The image, if one is requested beside the version.
+    pub image: Option<String>,
+    /// The architecture, if one is requested.
+    pub architecture: Option<String>,
+}
+
+impl PlannedUpdate {
+    /// To the release that is offered under a version.
+    pub fn to_version(version: &str) -> Self {
+        Self {
+            version: version.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The same without its image, if `is_offered` says that it is the one of its version: a plan of the version alone is about that.
+    #[must_use]
+    pub fn where_offered(self, is_offered: impl Fn(&str, &str) -> bool) -> Self {
+        let Self { version, image, .. } = &self;
+        let is_known = given(image.as_deref()).is_some_and(|image| is_offered(version, image));
+        let image = self.image.filter(|_| !is_known);
+        Self { image, ..self }
+    }
+
+    /// Whether a plan asks about this very release: another image or architecture under the same version is another one.
+    pub fn is_asked_by(&self, plan: &UpdatePlanSpec) -> bool {
+        let image = (given(self.image.as_deref()), given(plan.target_image.as_deref()));
+        let is_same_image = match image {
+            (Some(own), Some(asked)) => crate::is_same_image(own, asked),
+            (own, asked) => own == asked,
+        };
+        let architecture = given(self.architecture.as_deref());
+        is_same_image && architecture == given(plan.target_architecture.as_deref())
+    }
+
+    /// What is applied of its UpdatePlan to have the informers asked: it is created, or refreshed.
+    pub fn plan_request(&self, at: Timestamp) -> Value {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        json!({
+            "apiVersion": UpdatePlan::api_version(&()), "kind": UpdatePlan::kind(&()),
+            "metadata": {"name": plan_name(&self.version)},
+            "spec": {
+                "targetRelease": self.version, "targetImage": text(&self.image), "targetArchitecture": text(&self.architecture),
+                "refreshRequestedAt": at.to_string(),
+            },
+        })
+    }
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
 }
 
 /// What an UpdatePlan says of the start of its update (insights.md, section 1.6).

@@ -55,6 +55,11 @@ pub struct UpdatePlanInsightStatus {
     /// The `metadata.generation` of the plan for which it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_generation: Option<i64>,
+    /// The uid and the `metadata.generation` of the UpdateInformer as it was asked, with a slash between: what it has answered counts no more
+    /// when it is another, or is edited. None of the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 128))]
+    pub informer_edition: Option<String>,
     /// How it answered. Unless this is Success, the findings may be out of date.
     #[serde(default)]
     pub state: InformerState,

@@ -112,10 +112,10 @@ pub struct AcceptedRisk {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_selector: Option<LabelMatch>,
     /// Why.
-    #[schemars(length(min = 1, max = 1024))]
+    #[schemars(length(min = 1, max = 1024), regex(pattern = r"\S"))]
     pub reason: String,
     /// Who accepts it: the user who writes this, where the admission policy of `manifests/risk-acceptance` is installed.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"\S"))]
     pub accepted_by: String,
     /// When it was accepted; when this object was created if not given. Whoever accepts anew what has become worse since, says a later time.
     #[serde(

@@ -6,7 +6,7 @@ use crate::{image_digest, is_same_image};
 /// How much is kept of what is requested: it may be any text.
 const REQUESTED: usize = 256;
 /// What `architecture` says of a release for several architectures.
-const MULTI: &str = "Multi";
+pub const MULTI: &str = "Multi";
 
 /// A release as far as it is known.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use anyhow::{Context, bail};
 use drydock_agent::update_plan;
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
 use drydock_api::names::{HOOK_UPGRADE_JOB_LABEL, UPGRADE_LOCK_ANNOTATION};
 use drydock_api::openshift::cluster_version::Release;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
@@ -73,8 +73,8 @@ pub struct ObservedCluster {
     pub holder: Fact<ObservedHolder>,
     /// What has become of those that have paused machine config pools.
     pub pausing_jobs: BTreeMap<JobRef, Fact<HolderState>>,
-    /// What the UpdatePlans say of the versions to which UpgradeJobs upgrade, or would, that look at them.
-    pub update_plans: BTreeMap<String, Fact<UpdatePlanState>>,
+    /// What the UpdatePlans say of the releases to which UpgradeJobs upgrade, or would, that look at them.
+    pub update_plans: BTreeMap<PlannedUpdate, Fact<UpdatePlanState>>,
 }
 
 impl ObservedCluster {
@@ -143,7 +143,7 @@ impl ObservedCluster {
         states
     }
 
-    async fn read_update_plans(&self, client: &Client) -> BTreeMap<String, Fact<UpdatePlanState>> {
+    async fn read_update_plans(&self, client: &Client) -> BTreeMap<PlannedUpdate, Fact<UpdatePlanState>> {
         let looks =
             |config: &UpgradeJobConfig| config.pre_upgrade_health_checks.check_update_plan == Some(true);
         let unfinished = self.jobs.iter().flatten().filter(|job| !has_ended(job));
@@ -154,12 +154,16 @@ impl ObservedCluster {
         let mut configs = self.configs.iter();
         let is_next = configs.any(|config| looks(&config.spec.job_template.spec.config));
         let releases = of_jobs.chain(next.filter(|_| is_next));
-        let versions: BTreeSet<String> = releases.filter_map(|release| release.version).collect();
+        let Ok(cluster) = &self.cluster_version else {
+            return BTreeMap::new();
+        };
+        let updates: BTreeSet<PlannedUpdate> =
+            releases.filter_map(|release| release.planned(cluster)).collect();
         let current = self.cluster_version.as_ref().ok().and_then(completed);
         let mut plans = BTreeMap::new();
-        for version in versions {
-            let state = update_plan::read(client, current.as_deref(), &version, self.now).await;
-            plans.insert(version, state);
+        for update in updates {
+            let state = update_plan::read(client, current.as_deref(), &update, self.now).await;
+            plans.insert(update, state);
         }
         plans
     }
@@ -231,8 +235,11 @@ impl ObservedCluster {
     /// What an UpgradeJob decides by at a moment, as things are. Alerts are not looked at: the cluster's monitoring is not asked.
     pub fn observe(&self, job: UpgradeJob, moment: Timestamp) -> JobObservation {
         let namespace = job.namespace();
-        let version = job.spec.desired_version.as_ref();
-        let update_plan = version.and_then(|release| self.update_plans.get(release.version.as_ref()?));
+        let release = job.spec.desired_version.as_ref();
+        let update_plan = release.and_then(|release| {
+            let update = release.planned(self.cluster_version.as_ref().ok()?)?;
+            self.update_plans.get(&update)
+        });
         JobObservation {
             update_plan: update_plan.cloned().unwrap_or(Err(Unread::NotAsked)),
             hooks: near(&self.hooks, namespace.as_ref()),

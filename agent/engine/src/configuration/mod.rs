@@ -114,6 +114,9 @@ pub struct Configuration {
     /// What was written and is ignored, human-readable: values that the default replaces.
     #[serde(skip)]
     pub notes: Vec<String>,
+    /// Keys that are not known, as paths, the first of them: a word that is misspelt is as if it were not there.
+    #[serde(skip)]
+    pub unknown_keys: Vec<String>,
 }
 
 /// The list of steps by name; ARO is managed-upgrade-operator's default.
@@ -157,12 +160,23 @@ pub fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     }
     drop_nulls(&mut value);
     refuse_lists(&value)?;
-    let mut configuration: Configuration = serde_json::from_value(value)
+    let mut unknown_keys = Vec::new();
+    let note_unknown = |path: serde_ignored::Path<'_>| {
+        if unknown_keys.len() < UNKNOWN_KEYS {
+            unknown_keys.push(path.to_string().chars().take(UNKNOWN_KEY).collect());
+        }
+    };
+    let mut configuration: Configuration = serde_ignored::deserialize(value, note_unknown)
         .map_err(|error| ConfigurationError::Unreadable(texts::without_quotes(&error.to_string())))?;
+    configuration.unknown_keys = unknown_keys;
     configuration.default_unused();
     configuration.check()?;
     Ok(configuration)
 }
+
+/// How many keys that are not known are named, and how much of each, in letters.
+const UNKNOWN_KEYS: usize = 10;
+const UNKNOWN_KEY: usize = 100;
 
 /// The sections, which have fields.
 const SECTIONS: [&str; 12] = [

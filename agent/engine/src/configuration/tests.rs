@@ -177,6 +177,9 @@ fn what_the_original_accepts_is_accepted() {
         (60, 30)
     );
     assert_eq!(zero.notes.len(), 2, "it is reported: {:?}", zero.notes);
+    let misspelt =
+        parse("healthCheck: {checkupdateplan: true, ignoredCriticals: [A]}\nunknown: {key: 1}").unwrap();
+    assert_eq!(misspelt.unknown_keys, ["healthCheck.checkupdateplan", "unknown"]);
     assert_eq!(regular_expression(r"^\Qa.b\E-[0-9]+$"), r"^a\.b-[0-9]+$");
 }
 

@@ -1,5 +1,6 @@
 //! The release that an UpgradeConfig asks for, and what ClusterVersion says of it.
 
+use drydock_api::insights::PlannedUpdate;
 use drydock_api::is_same_image;
 
 use super::{Facts, HistoryEntry, ReleaseRef, UpdateRequest};
@@ -34,6 +35,26 @@ impl Target {
 }
 
 impl Facts {
+    /// What the UpdatePlan of the target has to be about; what is asked for by an image whose version is not known has none.
+    pub fn planned_update(&self) -> Option<PlannedUpdate> {
+        let target = self.target()?;
+        let version = target.version()?.to_owned();
+        let image = match target {
+            Target::Version { .. } => None,
+            Target::Image { image, .. } => Some(image),
+        };
+        let update = PlannedUpdate {
+            version,
+            image,
+            architecture: None,
+        };
+        let is_offered = |version: &str, image: &str| {
+            let mut offered = self.cluster.all_offered();
+            offered.any(|offered| offered.version == version && is_same_image(&offered.image, image))
+        };
+        Some(update.where_offered(is_offered))
+    }
+
     /// The release to which the cluster is being updated, if it is another one, by version or image. It is from when it is asked for, unless the
     /// cluster refuses that.
     pub fn other_update(&self, target: &Target) -> Option<String> {

@@ -1,22 +1,20 @@
 //! Whether the UpdatePlan of the version says that its update may start, where the configuration asks for that.
 
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
 
 use super::{Check, Finding, reason};
 use crate::command::Command;
-use crate::facts::{Facts, Need, Target, Unread};
+use crate::facts::{Facts, Need, Unread};
 
-/// The version whose plan counts. What is asked for by its image alone has none.
-fn planned(facts: &Facts) -> Option<String> {
-    let target = facts
-        .target()
-        .filter(|_| facts.configuration.health_check.check_update_plan);
-    target.as_ref().and_then(Target::version).map(str::to_owned)
+/// The update whose plan counts.
+fn planned(facts: &Facts) -> Option<PlannedUpdate> {
+    let is_asked = facts.configuration.health_check.check_update_plan;
+    facts.planned_update().filter(|_| is_asked)
 }
 
 /// What keeps the update from being started.
 pub fn check(facts: &Facts) -> Check {
-    let Some(version) = planned(facts) else {
+    let Some(PlannedUpdate { version, .. }) = planned(facts) else {
         return Ok(Vec::new());
     };
     let message = match &facts.seen.update_plan {
@@ -40,6 +38,6 @@ pub fn request(facts: &Facts, findings: &[Finding]) -> Option<Command> {
         .iter()
         .any(|finding| finding.blocks && finding.reason != reason::UPDATE_PLAN);
     let is_outdated = matches!(facts.seen.update_plan, Ok(UpdatePlanState::Outdated));
-    let version = planned(facts).filter(|_| is_outdated && !others)?;
-    Some(Command::RequestUpdatePlan(version))
+    let update = planned(facts).filter(|_| is_outdated && !others)?;
+    Some(Command::RequestUpdatePlan(update))
 }

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::UpdatePlanSpec;
 use drydock_api::olm::ClusterServiceVersion;
+use drydock_api::openshift::release_request::{MULTI, is_request_of};
 use drydock_api::openshift::{APIRequestCount, ClusterOperator, ClusterVersion, Etcd, MachineConfigPool};
 use drydock_api::prometheus::Alert;
 use jiff::Timestamp;
@@ -81,20 +82,43 @@ pub struct PlannedRelease<'a> {
     pub version: &'a str,
     /// The image that is asked for, if one is: it may be another than the update service offers under that version.
     pub image: Option<&'a str>,
+    /// It is asked for the release for several architectures.
+    pub is_multi: bool,
+}
+
+impl<'a> PlannedRelease<'a> {
+    /// That of a plan.
+    pub fn of_plan(plan: &'a UpdatePlanSpec) -> Self {
+        Self {
+            version: &plan.target_release,
+            image: plan.target_image.as_deref().filter(|image| !image.is_empty()),
+            is_multi: plan.target_architecture.as_deref() == Some(MULTI),
+        }
+    }
+
+    /// Whether it is what is requested, by the name of that ([`ReleaseRequest::pending`](drydock_api::openshift::release_request::ReleaseRequest::pending)).
+    pub fn is_requested_as(self, requested: &str) -> bool {
+        if self.is_multi {
+            requested == format!("{} {MULTI}", self.version)
+        } else {
+            is_request_of(requested, self.version, self.image)
+        }
+    }
 }
 
 impl<'a> Question<'a> {
     /// About the release that is offered under a version.
     pub fn of_version(version: &'a str) -> Self {
-        Self::Plan(PlannedRelease { version, image: None })
+        Self::Plan(PlannedRelease {
+            version,
+            image: None,
+            is_multi: false,
+        })
     }
 
     /// About what a plan asks.
     pub fn of_plan(plan: &'a UpdatePlanSpec) -> Self {
-        Self::Plan(PlannedRelease {
-            version: &plan.target_release,
-            image: plan.target_image.as_deref().filter(|image| !image.is_empty()),
-        })
+        Self::Plan(PlannedRelease::of_plan(plan))
     }
 
     /// Is it asked before an update? Then what is not known, or has just begun, is no state to begin one in.

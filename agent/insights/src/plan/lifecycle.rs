@@ -2,8 +2,9 @@
 
 use drydock_api::fact::Fact;
 use drydock_api::insights::UpdatePlan;
-use drydock_api::openshift::release_request::is_request_of;
 use jiff::{SignedDuration, Timestamp};
+
+use crate::built_in::PlannedRelease;
 
 use super::prune::{self, MAX_AGE, ReleaseFacts};
 
@@ -40,10 +41,9 @@ pub(super) fn is_over(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>) -> bool {
 
 /// Another release than that of the plan, which is requested of the cluster and has not begun.
 pub fn other_request(plan: &UpdatePlan, cluster: &ReleaseFacts) -> Option<String> {
-    let target = &plan.spec;
+    let target = PlannedRelease::of_plan(&plan.spec);
     let requested = cluster.requested.clone();
-    requested
-        .filter(|requested| !is_request_of(requested, &target.target_release, target.target_image.as_deref()))
+    requested.filter(|requested| !target.is_requested_as(requested))
 }
 
 /// Everything is asked anew when the plan, the version of the cluster or what else is requested of it has changed, and when it was a day ago.

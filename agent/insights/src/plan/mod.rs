@@ -39,6 +39,8 @@ pub struct PlanInformerFacts {
     pub is_enabled: bool,
     /// What it means that it does not answer.
     pub failure_policy: FailurePolicy,
+    /// Its uid and generation, unless it is the agent's own: see `status.informerEdition` of the UpdatePlanInsight.
+    pub edition: Option<String>,
 }
 
 /// What is seen of a plan.
@@ -175,6 +177,7 @@ fn without_informer(
             name: name.clone(),
             is_enabled: false,
             failure_policy: FailurePolicy::Ignore,
+            edition: None,
         };
         (
             name.clone(),

@@ -54,6 +54,7 @@ pub(super) fn part(
     let known = object.and_then(|object| object.status.as_ref());
     let mut record = known.map(|known| record(known, now)).unwrap_or_default();
     let mut last_attempt = record.last_attempt;
+    let mut edition = known.and_then(|known| known.informer_edition.clone());
     if !informer.is_enabled {
         // What it has found holds nothing and is kept: who switches it on again, or makes it anew, has not resolved it, and it may not answer.
         (record.state, record.message) = (InformerState::Disabled, None);
@@ -65,8 +66,12 @@ pub(super) fn part(
             asked.at,
         );
         last_attempt = Some(asked.at);
+        edition.clone_from(&informer.edition);
     }
-    let is_current = last_attempt.is_some_and(|attempt| attempt >= age.since);
+    // Who has been edited may answer something else, or what holds an update where it does not answer may be another by now. An older definition
+    // of the kind keeps no edition.
+    let is_same = edition.is_none() || edition == informer.edition;
+    let is_current = is_same && last_attempt.is_some_and(|attempt| attempt >= age.since);
     let due = if informer.is_enabled {
         due(&record, is_current, last_attempt, now)
     } else {
@@ -82,6 +87,7 @@ pub(super) fn part(
     let mut status = UpdatePlanInsightStatus {
         plan_uid: observed.plan.metadata.uid.clone(),
         plan_generation: observed.plan.metadata.generation,
+        informer_edition: edition,
         state,
         message: record.message.clone(),
         last_attempt: last_attempt.map(Time),

@@ -69,6 +69,7 @@ impl World {
             name: name(informer),
             is_enabled: true,
             failure_policy: FailurePolicy::Fail,
+            edition: Some("informer/1".to_owned()),
         });
         Self {
             plan,
@@ -609,4 +610,32 @@ fn what_else_is_requested_of_the_cluster_has_everything_asked_anew() {
         let plan = world.step(at(seconds), &answer);
         assert_eq!(!plan.ask.is_empty(), is_asked, "{seconds} {requested:?}");
     }
+}
+
+/// Who edits an informer may have it asked elsewhere, or have it hold what it let pass: what it answered before counts no more.
+#[test]
+fn an_informer_that_is_edited_is_asked_anew() {
+    let mut world = World::new(&["mco"]);
+    let silent = |_: &str| Attempt::Unavailable("no route".to_owned());
+    world.informers[0].failure_policy = FailurePolicy::Ignore;
+    world.step(at(0), &silent);
+    assert_eq!(
+        world.plan.status.as_ref().unwrap().verdict,
+        Some(Verdict::Caution)
+    );
+    world.informers[0].failure_policy = FailurePolicy::Fail;
+    world.informers[0].edition = Some("informer/2".to_owned());
+    let first = world.decide(&BTreeMap::new(), at(10));
+    assert_eq!(first.ask, [name("mco")]);
+    assert_eq!(
+        first.status.phase,
+        Some(PlanPhase::Collecting),
+        "nobody starts by it meanwhile"
+    );
+    world.step(at(10), &silent);
+    assert_eq!(world.plan.status.as_ref().unwrap().verdict, Some(Verdict::Stop));
+    assert!(world.decide(&BTreeMap::new(), at(20)).ask.is_empty());
+    // One of the same name that was created anew.
+    world.informers[0].edition = Some("another/1".to_owned());
+    assert_eq!(world.decide(&BTreeMap::new(), at(30)).ask, [name("mco")]);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use drydock_api::conditions::{self, AnyCondition, FALSE};
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion};
 use drydock_api::schedule::HealthChecks;
 use jiff::SignedDuration;
@@ -73,14 +73,14 @@ pub(super) fn check(pass: &mut Pass<'_>, stage: Stage, cluster: &ClusterVersion)
         Stage::Before => &settings.before,
         Stage::After => &settings.after,
     };
-    let needs = missing(pass, stage, &settings.checks);
+    let needs = missing(pass, stage, &settings.checks, cluster);
     if !needs.is_empty() {
         needs.into_iter().for_each(|need| pass.need(need));
         return STOP;
     }
     let mut problems = problems(pass, settings, cluster);
-    if let Some(version) = planned(pass, stage, &settings.checks) {
-        problems.extend(of_update_plan(pass, &version));
+    if let Some(update) = planned(pass, stage, &settings.checks, cluster) {
+        problems.extend(of_update_plan(pass, update));
     }
     if problems.is_empty() {
         let message = "the cluster is healthy";
@@ -116,12 +116,12 @@ fn unhealthy(pass: &mut Pass<'_>, stage: Stage, settings: &HealthSettings, probl
 }
 
 /// What must be read for the checks.
-fn missing(pass: &Pass<'_>, stage: Stage, checks: &HealthChecks) -> Vec<Need> {
+fn missing(pass: &Pass<'_>, stage: Stage, checks: &HealthChecks, cluster: &ClusterVersion) -> Vec<Need> {
     let mut needs = Vec::new();
-    if let Some(version) = planned(pass, stage, checks)
+    if let Some(update) = planned(pass, stage, checks, cluster)
         && matches!(pass.seen.update_plan, Err(Unread::NotAsked))
     {
-        needs.push(Need::UpdatePlan(version));
+        needs.push(Need::UpdatePlan(update));
     }
     if checks.checks_degraded_operators() && matches!(pass.seen.operators, Err(Unread::NotAsked)) {
         needs.push(Need::Operators);
@@ -132,16 +132,25 @@ fn missing(pass: &Pass<'_>, stage: Stage, checks: &HealthChecks) -> Vec<Need> {
     needs
 }
 
-/// The version whose UpdatePlan is to be looked at: before an upgrade, where that is asked for, as long as it has not begun.
-fn planned(pass: &Pass<'_>, stage: Stage, checks: &HealthChecks) -> Option<String> {
+/// The update whose UpdatePlan is to be looked at: before an upgrade, where that is asked for, as long as it has not begun.
+fn planned(
+    pass: &Pass<'_>,
+    stage: Stage,
+    checks: &HealthChecks,
+    cluster: &ClusterVersion,
+) -> Option<PlannedUpdate> {
     let is_asked = stage == Stage::Before && checks.check_update_plan == Some(true);
-    let target = pass.settings.target.as_ref().filter(|_| is_asked)?;
-    target.version.clone().filter(|version| !version.is_empty())
+    pass.settings
+        .target
+        .as_ref()
+        .filter(|_| is_asked)?
+        .planned(cluster)
 }
 
 /// What keeps the update from being started, by its plan, which is created or refreshed where that is necessary.
-fn of_update_plan(pass: &mut Pass<'_>, version: &str) -> Option<String> {
+fn of_update_plan(pass: &mut Pass<'_>, update: PlannedUpdate) -> Option<String> {
     let seen = pass.seen;
+    let version = update.version.clone();
     match &seen.update_plan {
         Ok(state) => {
             // Most informers answer within seconds, and all of them within two minutes.
@@ -150,11 +159,11 @@ fn of_update_plan(pass: &mut Pass<'_>, version: &str) -> Option<String> {
             }
             if *state == UpdatePlanState::Outdated {
                 pass.write(JobWrite::RequestUpdatePlan {
-                    version: version.to_owned(),
+                    update,
                     at: pass.now(),
                 });
             }
-            state.obstacle(version)
+            state.obstacle(&version)
         }
         Err(why) => Some(format!(
             "cannot check whether the update to {version} may start: {why}"

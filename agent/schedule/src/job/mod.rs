@@ -31,7 +31,7 @@ use std::fmt;
 
 use drydock_api::conditions;
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{
     UpgradeJob, UpgradeJobConfig, UpgradeJobHook, UpgradeJobSpec, UpgradeJobStatus, UpgradeSuspensionWindow,
@@ -119,8 +119,8 @@ pub enum Need {
     Alerts,
     /// What has become of the UpgradeJob that holds the lock.
     Holder(JobRef),
-    /// What the UpdatePlan of this version says.
-    UpdatePlan(String),
+    /// What the UpdatePlan of this update says.
+    UpdatePlan(PlannedUpdate),
     /// What has become of an UpgradeJob that has paused a machine config pool.
     PausingJob(JobRef),
 }
@@ -136,7 +136,7 @@ impl fmt::Display for Need {
             Self::Operators => formatter.write_str("the cluster operators"),
             Self::Alerts => formatter.write_str("the critical alerts"),
             Self::Holder(job) => write!(formatter, "UpgradeJob {job}, which has the lock of the cluster"),
-            Self::UpdatePlan(version) => write!(formatter, "the UpdatePlan of {version}"),
+            Self::UpdatePlan(update) => write!(formatter, "the UpdatePlan of {}", update.version),
             Self::PausingJob(job) => write!(
                 formatter,
                 "UpgradeJob {job}, which has paused a machine config pool"

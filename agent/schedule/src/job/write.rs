@@ -1,7 +1,7 @@
 //! The writes that a decision asks for. Each says which version of its object the decision has seen: the controller writes with that
 //! as a precondition, and a conflict means that the decision is made anew.
 
-use drydock_api::insights::{plan_name, plan_request};
+use drydock_api::insights::{PlannedUpdate, plan_name};
 use drydock_api::lock::LockKey;
 use drydock_api::names::{
     HOOK_JOB_FINALIZER, PAUSED_ON_FAILURE_ANNOTATION, UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION,
@@ -94,10 +94,10 @@ pub enum JobWrite {
         /// Whose it becomes.
         claim: HookClaim,
     },
-    /// The informers of update insights are asked about a version: its UpdatePlan is created, or refreshed.
+    /// The informers of update insights are asked about an update: its UpdatePlan is created, or refreshed.
     RequestUpdatePlan {
-        /// The version.
-        version: String,
+        /// The update.
+        update: PlannedUpdate,
         /// When that was found to be necessary.
         at: Timestamp,
     },
@@ -164,10 +164,10 @@ impl JobWrite {
     pub fn request(&self) -> Request<'_> {
         let (object, metadata, rest) = match self {
             Self::CreateHookJob(job) => return Request::Create(job),
-            Self::RequestUpdatePlan { version, at } => {
+            Self::RequestUpdatePlan { update, at } => {
                 return Request::Apply {
-                    name: plan_name(version),
-                    body: plan_request(version, *at),
+                    name: plan_name(&update.version),
+                    body: update.plan_request(*at),
                 };
             }
             Self::TakeLock { cluster_version, key } => (

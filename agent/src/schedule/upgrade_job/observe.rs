@@ -85,10 +85,10 @@ impl UpgradeJobs {
                     state,
                 });
             }
-            Need::UpdatePlan(version) => {
+            Need::UpdatePlan(update) => {
                 let client = &self.context.client;
                 let current = seen.cluster_version.as_ref().ok().and_then(cluster::completed);
-                seen.update_plan = update_plan::read(client, current.as_deref(), version, now).await;
+                seen.update_plan = update_plan::read(client, current.as_deref(), update, now).await;
             }
             Need::PausingJob(job) => {
                 let state = lock::state(&self.context, &self.seen, written, job, now).await;

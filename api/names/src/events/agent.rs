@@ -192,4 +192,11 @@ pub(super) const EVENTS: &[Documented] = &[
         "values are replaced by defaults; the message says which",
         "correct them",
     ),
+    documented(
+        "UnknownConfigurationKeys",
+        "ConfigMap",
+        Severity::Warning,
+        "keys are not known, and ignored; the message names them",
+        "see whether they are misspelt",
+    ),
 ];

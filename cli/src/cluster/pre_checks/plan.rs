@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
+use drydock_api::insights::{PlannedUpdate, UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
+use drydock_api::schedule::DesiredVersion;
 use drydock_insights::InformerName;
 use drydock_insights::cluster;
 use drydock_insights::plan::prune::{MAX_AGE, is_reached};
@@ -60,6 +61,14 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     if is_new && cluster::facts(&cluster).is_ok_and(|facts| is_reached(&target, &facts.version)) {
         return Ok(Found::Reached);
     }
+    if matches!(collection.freshness, Freshness::JustNow | Freshness::ReadOnly) {
+        let is_offered = known.as_ref().is_none_or(|plan| is_about_offered(plan, &cluster));
+        ensure!(
+            is_offered,
+            "the UpdatePlan {name} asks about another image or architecture of {target} than the one that is offered, and that is what would be \
+             requested: take targetImage and targetArchitecture out of it"
+        );
+    }
     if collection.freshness != Freshness::Refreshed {
         match known {
             Some(plan)
@@ -105,6 +114,17 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     }
     let plan = wait(&api, &name, &plan, &cluster, collection).await?;
     Ok(Found::Populated(Box::new(plan)))
+}
+
+/// Whether a plan asks about the release that is offered under its version.
+fn is_about_offered(plan: &UpdatePlan, cluster: &ClusterVersion) -> bool {
+    let asked = DesiredVersion {
+        version: Some(plan.spec.target_release.clone()),
+        image: plan.spec.target_image.clone(),
+        architecture: plan.spec.target_architecture.clone(),
+        force: None,
+    };
+    asked.planned(cluster) == Some(PlannedUpdate::to_version(&plan.spec.target_release))
 }
 
 /// How old what a plan says may be.
@@ -348,6 +368,34 @@ mod tests {
                 let found = is_current(&plan, &cluster, now, oldest(freshness));
                 assert_eq!(found, is_it, "{base} {collected} {freshness:?}");
             }
+        }
+    }
+
+    /// What is accepted of one image is not what `start` would request.
+    #[test]
+    fn a_plan_of_another_image_is_none_of_what_would_be_requested() {
+        let cluster: ClusterVersion = serde_json::from_value(json!({
+            "metadata": {"name": "version"},
+            "status": {"availableUpdates": [{"version": "4.14.4", "image": "quay.io/r@sha256:44"}]},
+        }))
+        .unwrap();
+        for (image, architecture, expected) in [
+            ("", "", true),
+            ("quay.io/r@sha256:44", "", true),
+            ("mirror.example/r@sha256:44", "", true),
+            ("quay.io/r@sha256:45", "", false),
+            ("", "Multi", false),
+        ] {
+            let spec =
+                json!({"targetRelease": "4.14.4", "targetImage": image, "targetArchitecture": architecture});
+            let plan: UpdatePlan =
+                serde_json::from_value(json!({"metadata": {"name": "update-plan-4.14.4"}, "spec": spec}))
+                    .unwrap();
+            assert_eq!(
+                is_about_offered(&plan, &cluster),
+                expected,
+                "{image} {architecture}"
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! The list of schedules.
 
 use drydock_api::fact::Unread;
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
 use kube::ResourceExt;
@@ -253,7 +253,8 @@ fn a_run_that_its_update_plan_holds_waits_for_it() {
         next(&with(|cluster| {
             let job = &mut cluster.configs[1].spec.job_template.spec;
             job.config.pre_upgrade_health_checks.check_update_plan = Some(true);
-            cluster.update_plans.insert("4.16.10".to_owned(), Ok(state));
+            let update = PlannedUpdate::to_version("4.16.10");
+            cluster.update_plans.insert(update, Ok(state));
         }))
     };
     assert_eq!(with_plan(UpdatePlanState::Startable), "Start: start");

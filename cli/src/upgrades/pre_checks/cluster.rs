@@ -244,7 +244,7 @@ impl ClusterView {
         let said = self.said_of_findings();
         match (self.asked, self.answered_by) {
             _ if self.is_unanswered => why.unwrap_or_default(),
-            (false, _) if self.is_unasked => format!(
+            (false, _) | (true, None) if self.is_unasked => format!(
                 "it is not asked now, for something else keeps it from starting: kubectl drydock clusters {} says what",
                 self.named
             ),

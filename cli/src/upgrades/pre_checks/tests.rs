@@ -149,6 +149,7 @@ fn called_by_agent(target: &str, image: &str, uid: &str, conditions: &serde_json
     let question = Question::Plan(PlannedRelease {
         version: target,
         image,
+        is_multi: false,
     });
     let attempt = informer.attempt(&facts, question, jiff::Timestamp::UNIX_EPOCH);
     let Attempt::Answered(Answer::Success(found)) = attempt else {

@@ -18,10 +18,9 @@ pub fn is_over(upgrade: &ManagedClustersUpgrade) -> bool {
     };
     let stopped = conditions::is_false(conditions, condition::IN_PROGRESS)
         && has_reason(condition::IN_PROGRESS, STOPPED);
-    let refused = has_reason(condition::FAILED, &[reason::INVALID_SPEC]);
     status.observed_generation == upgrade.metadata.generation
         && in_flight <= 0
-        && (conditions::is_true(conditions, condition::COMPLETE) || stopped || refused)
+        && (conditions::is_true(conditions, condition::COMPLETE) || stopped || is_refused(conditions))
 }
 
 /// Reasons of the condition InProgress that stay until somebody changes something.
@@ -40,6 +39,11 @@ const WANTED: &[&str] = &[
     reason::AWAITING_START_WINDOW,
     reason::FROZEN,
 ];
+
+fn is_refused(conditions: &[Condition]) -> bool {
+    let failed = conditions::find(conditions, condition::FAILED);
+    failed.is_some_and(|failed| failed.reason == reason::INVALID_SPEC)
+}
 
 /// What the change of a status means for the upgrade as a whole.
 pub fn transitions(
@@ -60,7 +64,8 @@ pub fn transitions(
         (was, Some((reason, message))) if was.map(|(reason, _)| reason) != Some(reason) => {
             say(!WANTED.contains(&reason), reason, message);
         }
-        (Some(_), None) if conditions::is_true(new, condition::IN_PROGRESS) => {
+        // What an invalid spec says is not known: whoever has paused it has not resumed it.
+        (Some(_), None) if conditions::is_true(new, condition::IN_PROGRESS) && !is_refused(new) => {
             say(false, "Resumed", "clusters start again");
         }
         _ => {}
@@ -187,6 +192,20 @@ mod tests {
         }
     }
 
+    /// In flight, with a spec that is invalid by now.
+    fn refused() -> ManagedClustersUpgradeStatus {
+        let mut status = in_progress(TRUE, reason::IN_PROGRESS);
+        let failed = Condition {
+            type_: condition::FAILED.to_owned(),
+            ..in_progress(TRUE, reason::INVALID_SPEC)
+                .conditions
+                .unwrap()
+                .remove(0)
+        };
+        status.conditions.as_mut().unwrap().push(failed);
+        status
+    }
+
     /// What somebody wants is no warning, clusters start again only when they do, and a rollout that has ended with failures says so.
     #[test]
     fn a_halt_warns_if_nobody_wants_it_and_ends_when_clusters_start() {
@@ -212,6 +231,12 @@ mod tests {
                 Some((reason::CLUSTER_FAILED, true)),
             ),
             (&off(reason::CLUSTER_FAILED), &off(reason::CLUSTER_FAILED), None),
+            // What an invalid spec says of a pause is not known.
+            (
+                &off(reason::PAUSED),
+                &refused(),
+                Some((reason::INVALID_SPEC, true)),
+            ),
         ] {
             let transitions = transitions(before, after);
             let all: Vec<_> = transitions.iter().map(|one| (one.reason, one.warning)).collect();

@@ -1,6 +1,7 @@
 //! The phases and the steps.
 
 use super::*;
+use drydock_api::insights::PlannedUpdate;
 
 #[test]
 fn a_new_upgrade_waits_for_its_time_and_then_tells_the_cluster_channel_and_release() {
@@ -295,7 +296,7 @@ fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
     );
     assert!(waits(&agent).contains("etcd is degraded"), "{}", waits(&agent));
     agent.unhealthy.clear();
-    let request = Command::RequestUpdatePlan("4.14.12".to_owned());
+    let request = Command::RequestUpdatePlan(PlannedUpdate::to_version("4.14.12"));
     assert_eq!(agent.look().0, std::slice::from_ref(&request));
     for (state, words) in [
         (

@@ -4,7 +4,7 @@ use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::names::cause;
 use drydock_api::openshift::ClusterVersion;
-use drydock_api::openshift::release_request::{is_request_of, replaces_a_refused_one};
+use drydock_api::openshift::release_request::replaces_a_refused_one;
 
 use super::super::PlannedRelease;
 use super::conditions::invalid;
@@ -96,7 +96,7 @@ pub(super) fn of_the_request(
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
 fn other_request(cluster: &ClusterVersion, target: PlannedRelease<'_>) -> Option<Draft> {
     let requested = requested(cluster)?;
-    if is_request_of(&requested, target.version, target.image) {
+    if target.is_requested_as(&requested) {
         return None;
     }
     let action = "Wait until that update has ended, or take the request back with oc adm upgrade --clear";

@@ -7,7 +7,10 @@ use drydock_api::fact::Fact;
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::names::cause;
 use drydock_api::openshift::ClusterVersion;
-use drydock_api::openshift::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk, Release};
+use drydock_api::openshift::cluster_version::{
+    ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, Release,
+};
+use drydock_api::openshift::release_request::MULTI;
 use drydock_api::{image_digest, is_same_image};
 use serde_json::Value;
 
@@ -30,6 +33,38 @@ pub(super) fn of_updates(
     let Some(status) = &cluster.status else {
         return Vec::new();
     };
+    let mut drafts = of_release(cluster, status, target, evaluated);
+    let desired = status.desired.as_ref();
+    let architecture = desired.and_then(|desired| desired.other.get("architecture")?.as_str());
+    if target.is_multi && architecture != Some(MULTI) {
+        drafts.push(other_architecture(target.version));
+    }
+    drafts
+}
+
+/// The update service says nothing of a release for several architectures to a cluster that has one for its own.
+fn other_architecture(version: &str) -> Draft {
+    let summary =
+        format!("The update to {version} changes the cluster to the release for several architectures, too");
+    let action = "Update first, and change the architecture afterwards: oc adm upgrade --to-multi-arch";
+    Draft {
+        verify: "kubectl get clusterversion version -o jsonpath='{.status.desired.architecture}'".to_owned(),
+        ..draft(
+            "architecture-change",
+            Level::Warning,
+            ImpactType::Unknown,
+            summary,
+            action,
+        )
+    }
+}
+
+fn of_release(
+    cluster: &ClusterVersion,
+    status: &ClusterVersionStatus,
+    target: PlannedRelease<'_>,
+    evaluated: &BTreeMap<String, Fact<bool>>,
+) -> Vec<Draft> {
     let version = target.version;
     // Of a release that is in both lists the risks count.
     if let Some(update) = conditional_update(cluster, version) {

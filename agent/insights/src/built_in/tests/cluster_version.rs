@@ -142,7 +142,11 @@ fn another_image_than_the_one_that_is_offered_is_another_release() {
     let facts = with(&well());
     let asked = |version, image| {
         let image = Some(image);
-        Question::Plan(PlannedRelease { version, image })
+        Question::Plan(PlannedRelease {
+            version,
+            image,
+            is_multi: false,
+        })
     };
     for (version, image, expected) in [
         ("4.14.4", "quay.io/r@sha256:44", vec![]),
@@ -255,10 +259,41 @@ fn a_refused_request_speaks_against_the_same_release_alone() {
         let target = PlannedRelease {
             version: "4.14.4",
             image,
+            is_multi: false,
         };
         let mut found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan(target));
         found.sort_unstable();
         assert_eq!(found, expected, "{wanted} {image:?} {message}");
+    }
+}
+
+/// Who plans an update plans that alone: a change of the architecture that comes with it is a finding.
+#[test]
+fn an_update_that_changes_the_architecture_is_another_one() {
+    for (has, wanted, is_multi, expected) in [
+        ("", "4.14.4", true, vec!["architecture-change"]),
+        ("Multi", "4.14.4", true, vec![]),
+        ("Multi", "4.14.4", false, vec!["other-update-requested"]),
+        ("", "", true, vec!["architecture-change"]),
+        ("", "", false, vec![]),
+    ] {
+        let mut cluster = cluster(&well());
+        let request = json!({"version": wanted, "image": "", "architecture": if wanted.is_empty() { "" } else { "Multi" }});
+        cluster.spec.desired_update = Some(serde_json::from_value(request).unwrap());
+        let status = cluster.status.as_mut().unwrap();
+        let release = json!({"version": "4.14.3", "image": "quay.io/r@sha256:11", "architecture": has});
+        status.desired = Some(serde_json::from_value(release).unwrap());
+        let facts = BuiltInFacts {
+            cluster: Ok(cluster),
+            ..facts()
+        };
+        let target = PlannedRelease {
+            version: "4.14.4",
+            image: None,
+            is_multi,
+        };
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan(target));
+        assert_eq!(found, expected, "{has} {wanted} {is_multi}");
     }
 }
 

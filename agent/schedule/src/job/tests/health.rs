@@ -6,7 +6,7 @@ use serde_json::json;
 use super::fixture::*;
 use super::world::World;
 use crate::job::{JobStep, Need};
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
 
 fn alert(name: &str, namespace: &str) -> crate::job::health::Alert {
     let mut alert = labels("alertname", name);
@@ -225,7 +225,7 @@ fn an_update_plan_that_holds_the_update_is_waited_for() {
 #[test]
 fn without_a_version_or_the_wish_no_update_plan_is_looked_at() {
     let mut world = World::new([job("j")]);
-    world.unreadable = vec![Need::UpdatePlan("4.16.5".to_owned())];
+    world.unreadable = vec![Need::UpdatePlan(PlannedUpdate::to_version("4.16.5"))];
     world.settle("j");
     assert!(world.cluster.spec.desired_update.is_some());
     let mut hooks_only = job("j");

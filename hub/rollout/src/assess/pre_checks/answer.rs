@@ -134,6 +134,22 @@ impl ClusterView<'_> {
             AnswerSource::Agent { .. } => findings.map(|found| self.by_agent(work, found, &risks)).collect(),
         };
         if let (
+            KnownAnswer::Earlier(_),
+            AnswerSource::Agent {
+                stops, unaccepted, ..
+            },
+        ) = (&work.answer, &mut answer.source)
+        {
+            // Its agent may be silent since an acceptance has ended.
+            let pairs = answer.findings.iter().zip(&judged);
+            let is_ended = |(said, now): &(&Finding, &Finding)| {
+                said.acceptance.is_accepted() && now.acceptance.why_ended().is_some()
+            };
+            let ended = pairs.filter(is_ended).count();
+            *unaccepted += ended;
+            *stops |= ended > 0;
+        }
+        if let (
             KnownAnswer::OfAnother(_),
             AnswerSource::Agent {
                 stops, unaccepted, ..
@@ -185,14 +201,18 @@ impl ClusterView<'_> {
         let accepted_by = self.accepted_by(found, risks);
         let asked = work.question.as_ref();
         let is_own = !matches!(work.answer, KnownAnswer::OfAnother(_));
-        let said = if is_own {
-            found.acceptance
-        } else {
+        let here = || {
             let here = Some(self.acceptance(found, risks));
             here.filter(|said| !said.is_accepted()).unwrap_or_default()
         };
-        // What it has answered before does not know what it is asked with now.
+        // What it has answered before does not know what it is asked with now, and that an acceptance has ended may have been another upgrade's.
         let is_current = work.answer.current().is_some();
+        let ends_here = || found.acceptance.why_ended().is_some() || here().why_ended().is_some();
+        let said = if is_own && (is_current || !ends_here()) {
+            found.acceptance
+        } else {
+            here()
+        };
         let knows =
             || is_current && asked.is_some_and(|asked| asked.accepted == self.digest_of_accepted(risks));
         let is_new = accepted_by.is_some() && !said.is_accepted() && !knows();

@@ -129,6 +129,36 @@ fn an_answer_that_counted_with_an_acceptance_ends_with_it() {
     assert_eq!(reason(&mut world, 1).unwrap().as_str(), "RisksNotAccepted");
 }
 
+/// What is held again since a time is over is said, also where the agent is silent since: nobody has to guess for what.
+#[test]
+fn what_was_accepted_for_a_time_holds_when_that_is_over_before_its_agent_says_so() {
+    let mut world = world(PreChecksMode::Require);
+    world.accept_for(30);
+    world.settle();
+    world.happen(&Event::Minutes(31));
+    world.settle();
+    world.answered_before(0, FindingAcceptance::Accepted);
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+    assert_eq!(world.acceptance(0), Some(FindingAcceptance::Expired));
+    assert_eq!(world.blocks_again(), 1);
+    // Accepted anew it waits for its agent.
+    world.happen(&Event::AcceptsRisk(true));
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+}
+
+/// The plan of a cluster may have been another upgrade's until now: what has ended there has not ended here.
+#[test]
+fn that_an_acceptance_of_another_upgrade_has_ended_is_not_said_here() {
+    for ended in [FindingAcceptance::LevelRaised, FindingAcceptance::Expired] {
+        let mut world = world(PreChecksMode::Require);
+        world.settle();
+        world.answered_before(0, ended);
+        assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+        assert_eq!(world.blocks_again(), 0, "{ended:?}");
+        assert_eq!(world.acceptance(0), Some(FindingAcceptance::None));
+    }
+}
+
 /// A cluster in flight may wait at the gate of its agent: it learns what is accepted meanwhile, and what is accepted no more.
 #[test]
 fn what_is_accepted_while_a_cluster_is_in_flight_goes_to_its_plan() {

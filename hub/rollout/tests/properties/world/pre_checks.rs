@@ -197,6 +197,21 @@ impl World {
         self.plan().report.pre_checks.blocked_again
     }
 
+    /// What the agent has answered before it was asked what it is asked now: one finding, and what its acceptance came to then.
+    pub fn answered_before(&mut self, number: usize, acceptance: FindingAcceptance) {
+        let stops = !acceptance.is_accepted();
+        let mut answer = answer_by_agent(self.now, stops);
+        let said = Finding {
+            acceptance,
+            ..finding()
+        };
+        answer.findings = [said].into();
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            Arc::make_mut(work).answer = KnownAnswer::Earlier(answer);
+        }
+        self.update_decider();
+    }
+
     /// Who looks was not there when the cluster answered, as a hub that starts again.
     pub fn forget_answer(&mut self, number: usize) {
         if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
