@@ -44,16 +44,16 @@ pub struct WaitView {
     pub share: f64,
 }
 
-/// How many clusters have ended by a moment.
+/// How many clusters have ended by a moment, of those runs that end; where none ends, of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CurvePoint {
     /// The moment, in seconds since 1970.
     pub at: i64,
-    /// At least so many in nine of ten runs.
+    /// So many or more in nine of ten runs.
     pub p10: usize,
-    /// In half of the runs.
+    /// So many or more in half of the runs.
     pub p50: usize,
-    /// At least so many in one of ten runs.
+    /// So many or more in one of ten runs.
     pub p90: usize,
 }
 

@@ -65,9 +65,6 @@ pub struct Wave {
     pub ends_p90: Option<Timestamp>,
 }
 
-/// The state of a cluster that has come to the target, or has been there before.
-pub const COMPLETE: &str = "Complete";
-
 /// Clusters that do not start for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockedGroup {
@@ -102,7 +99,7 @@ fn state(position: &Position) -> &'static str {
         Position::Blocked(_) => "Blocked",
         Position::UnderWay { .. } | Position::Advances { .. } | Position::Ends { .. } => "InFlight",
         Position::Ended { failed: true, .. } => "Failed",
-        Position::Ended { failed: false, .. } => COMPLETE,
+        Position::Ended { failed: false, .. } => "Complete",
     }
 }
 

@@ -182,6 +182,7 @@ fn reported(
         strategies: Vec::new(),
         waves: clusters::waves(forecast_input, expected),
         clusters: clusters::entries(forecast_input, expected),
+        ended: expected.ended_over_time(),
         blocked: clusters::blocked(forecast_input),
     }
 }

@@ -4,6 +4,7 @@ use anyhow::Context;
 use drydock_dashboard::{
     BlockedView, CurvePoint, PlanError, PlanTexts, PlannedUpgrade, Planner, StopView, WaitView,
 };
+use drydock_forecast::EndedClusters;
 use drydock_objects::{Fleet, hint};
 use drydock_rollout::UpgradeKey;
 use drydock_runtime::Clock;
@@ -13,16 +14,12 @@ use jiff::Timestamp;
 use kube::Client;
 
 use super::arguments::{PlanArguments, Share};
-use super::clusters::{COMPLETE, ClusterEntry};
 use super::fleet::PlannedFleet;
 use super::render::{Detail, render, shared};
 use super::report::{PlanReport, whole_seconds};
 use super::subject::{self, Subject};
 use crate::upgrades::arguments::{Connection, Output};
 use crate::upgrades::{self, hub::Hub};
-
-/// How many points a curve has.
-const POINTS: i64 = 60;
 
 /// Forecasts for the page, as `plan` does for a terminal.
 pub struct PagePlanner {
@@ -171,35 +168,19 @@ fn planned(report: &PlanReport) -> PlannedUpgrade {
         waits_for: waits.collect(),
         failures: figures.failed_clusters.p50,
         in_flight_at_most: figures.most_in_flight.max,
-        curve: curve(report.computed_at, &report.clusters),
+        curve: report.ended.iter().map(curve_point).collect(),
         blocked: blocked.collect(),
         shared: shared(report).collect(),
     }
 }
 
-/// How many clusters have ended by when. Each cluster is counted by its own percentiles: that many ended by its p90 have so in most runs. Those
-/// that needed nothing have ended from the beginning.
-fn curve(from: Timestamp, clusters: &[ClusterEntry]) -> Vec<CurvePoint> {
-    let needed_nothing = |cluster: &&ClusterEntry| cluster.state == COMPLETE && cluster.ends.is_none();
-    let before = clusters.iter().filter(needed_nothing).count();
-    let ends: Vec<_> = clusters.iter().filter_map(|cluster| cluster.ends).collect();
-    let Some(to) = ends.iter().map(|ends| ends.p90).max().filter(|to| *to > from) else {
-        return Vec::new();
-    };
-    let length = to.as_second() - from.as_second();
-    let point = |number: i64| {
-        let at = from.as_second() + (length * number).div_euclid(POINTS - 1);
-        let ended = |by: fn(&super::report::Times) -> Timestamp| {
-            before + ends.iter().filter(|ends| by(ends).as_second() <= at).count()
-        };
-        CurvePoint {
-            at,
-            p10: ended(|ends| ends.p90),
-            p50: ended(|ends| ends.p50),
-            p90: ended(|ends| ends.p10),
-        }
-    };
-    (0..POINTS).map(point).collect()
+fn curve_point(point: &EndedClusters) -> CurvePoint {
+    CurvePoint {
+        at: point.at.as_second(),
+        p10: point.p10,
+        p50: point.p50,
+        p90: point.p90,
+    }
 }
 
 #[cfg(test)]
@@ -213,7 +194,7 @@ mod tests {
     use kube::api::PostParams;
     use serde_json::json;
 
-    use super::super::report::Times;
+    use super::super::tests;
     use super::*;
 
     #[test]
@@ -332,44 +313,21 @@ mod tests {
         fleet.shut_down().await.unwrap();
     }
 
+    /// The chart says the same as the sentence above it, also where clusters are in flight at once.
     #[test]
-    fn a_curve_ends_with_all_that_come_to_an_end() {
-        let at = |seconds: i64| Timestamp::from_second(seconds).unwrap();
-        let cluster = |ends: Option<i64>| ClusterEntry {
-            name: "dev1".to_owned(),
-            canary: false,
-            state: "Waiting",
-            from: None,
-            starts: None,
-            ends: ends.map(|end| Times {
-                p10: at(end - 100),
-                p50: at(end),
-                p90: at(end + 100),
-            }),
-            left: 0.0,
-            fails: 0.0,
+    fn all_clusters_have_ended_when_the_text_says_so() {
+        let arguments = without_flags();
+        let now = whole_seconds("2026-03-01T00:00:00Z".parse().unwrap());
+        let mut fleet = PlannedFleet::new(tests::fleet(5), now, &arguments);
+        let subject = tests::spring(&json!({"maxConcurrency": 4}));
+        let plan = planned(&super::super::plan(&mut fleet, &subject, &[], &arguments).unwrap());
+        let full = |count: fn(&CurvePoint) -> usize| {
+            let point = plan.curve.iter().find(|point| count(point) == 4);
+            point.map(|point| point.at)
         };
-        let needed_nothing = ClusterEntry {
-            state: COMPLETE,
-            ..cluster(None)
-        };
-        let clusters = [
-            cluster(Some(1000)),
-            cluster(Some(2000)),
-            cluster(None),
-            needed_nothing,
-        ];
-        let curve = curve(at(0), &clusters);
-        assert_eq!(curve.len(), 60);
-        let counts = |point: &CurvePoint| (point.at, point.p10, point.p50, point.p90);
-        assert_eq!(counts(&curve[0]), (0, 1, 1, 1));
-        assert_eq!(counts(&curve[59]), (2100, 3, 3, 3));
-        assert!(curve.is_sorted_by_key(|point| (point.at, point.p10, point.p50, point.p90)));
-        assert!(
-            curve
-                .iter()
-                .all(|point| point.p10 <= point.p50 && point.p50 <= point.p90)
-        );
-        assert!(super::curve(at(5000), &clusters).is_empty(), "all have ended");
+        assert_eq!(full(|point| point.p90), plan.p10);
+        assert_eq!(full(|point| point.p50), plan.p50);
+        assert_eq!(full(|point| point.p10), plan.p90);
+        assert!(plan.p10 < plan.p50 && plan.p50 < plan.p90);
     }
 }

@@ -1,6 +1,6 @@
 //! What `plan` says, as one structure: `-o json` and `-o yaml` print it, the tables show it.
 
-use drydock_forecast::{Forecast, Percentiles};
+use drydock_forecast::{EndedClusters, Forecast, Percentiles};
 use drydock_rollout::{ForecastInput, Position};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -58,6 +58,9 @@ pub struct PlanReport {
     pub waves: Vec<Wave>,
     /// Each cluster.
     pub clusters: Vec<ClusterEntry>,
+    /// How many have ended by when, for a chart.
+    #[serde(skip)]
+    pub ended: Vec<EndedClusters>,
     /// Clusters that do not start before something else happens, by why.
     pub blocked: Vec<BlockedGroup>,
 }

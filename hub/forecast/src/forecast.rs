@@ -1,6 +1,8 @@
 //! Many runs of one rollout, and what they have in common.
 
-use std::collections::BTreeMap;
+mod ended;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_rollout::{ForecastInput, Position};
 use jiff::{SignedDuration, Timestamp};
@@ -8,6 +10,8 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::model::{Basis, Model};
 use crate::run::{RunOutcome, Simulation, StopCause, Wait};
+
+pub use ended::EndedClusters;
 
 /// The times of clusters are kept of so many runs: more would take more memory than all else together.
 const RUNS_WITH_CLUSTERS: u32 = 200;
@@ -75,6 +79,10 @@ pub struct Forecast {
     pub clusters: Vec<ClusterForecast>,
     /// When they start and end in each run.
     runs_of_clusters: Vec<Vec<Seconds>>,
+    /// The numbers of the runs of which `ends` is.
+    runs_that_end: BTreeSet<usize>,
+    /// How many clusters have ended nobody knows when.
+    ended_some_time: usize,
 }
 
 impl Forecast {
@@ -149,7 +157,8 @@ impl Forecast {
             ends.sort_unstable();
             ends
         };
-        let all_ends = sorted_ends(&|outcome| outcome.is_over || outcome.stop.is_none());
+        let has_end = |outcome: &RunOutcome| outcome.is_over || outcome.stop.is_none();
+        let all_ends = sorted_ends(&|outcome| has_end(outcome));
         let completions = sorted_ends(&|outcome| !is_left(outcome) && !outcome.fails);
         let mut stops = BTreeMap::new();
         for outcome in outcomes {
@@ -182,6 +191,14 @@ impl Forecast {
             basis: Basis::default(),
             clusters: Vec::new(),
             runs_of_clusters: Vec::new(),
+            runs_that_end: (0..outcomes.len())
+                .filter(|run| has_end(&outcomes[*run]))
+                .collect(),
+            ended_some_time: forecast_input
+                .clusters
+                .iter()
+                .filter(|cluster| matches!(cluster.position, Position::Ended { finished: None, .. }))
+                .count(),
         }
     }
 

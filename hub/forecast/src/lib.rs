@@ -10,7 +10,7 @@ mod run;
 mod stage_sample;
 mod start_times;
 
-pub use forecast::{ClusterForecast, Forecast, Percentiles, SimulationSettings};
+pub use forecast::{ClusterForecast, EndedClusters, Forecast, Percentiles, SimulationSettings};
 pub use model::{Basis, FailureRate, GroupBy, Model, PastFailure, PastUpgrade, RunDraws, Stream};
 pub use run::{ClusterTimes, RunOutcome, Simulation, StopCause, Wait};
 pub use stage_sample::{StageEnd, StageSample, StageSampler};

@@ -1,4 +1,4 @@
-// How many clusters have ended when: up to now as it was, then the band of eight of ten of the runs in which a cluster starts, and the middle of them.
+// How many clusters have ended when: up to now as it was, then the band of eight of ten of the runs that end, and the middle of them.
 
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
@@ -37,7 +37,7 @@ export default function ForecastChart({ forecasts, ended, now, total }: Shown) {
       <div ref={box} role="img" aria-label="Ended clusters over time: the text says the same in figures." />
       <figcaption>
         Clusters that have ended, complete or failed, over time
-        {forecasts.length > 1 ? ':' : `: ${ended.length > 0 ? 'up to now as it was, then ' : ''}the middle, and the band of eight of ten, of those runs in which a cluster starts.`}
+        {forecasts.length > 1 ? ':' : `: ${ended.length > 0 ? 'up to now as it was, then ' : ''}the middle, and the band of eight of ten, ${forecasts[0]?.p50 ? 'of those runs that end' : 'of all runs, none of which ends'}.`}
         {forecasts.length > 1 &&
           forecasts.map((_, i) => (
             <span key={i} class="chart-key">
@@ -50,7 +50,7 @@ export default function ForecastChart({ forecasts, ended, now, total }: Shown) {
   );
 }
 
-/** All curves at all of their moments; between its points a curve is a line, which uPlot draws over the gaps. */
+/** All curves at all of their moments; a curve stays at a count until the next one, which uPlot draws over the gaps. */
 function data(curves: CurvePoint[][], ended: EndedPoint[], now: number): (number | null)[][] {
   // What has ended stays so until now.
   const last = ended.at(-1);
@@ -70,13 +70,14 @@ function options(element: HTMLElement, forecasts: Forecast[], now: number, total
   const axis = { stroke: color('--chart-text'), grid: { stroke: color('--chart-grid'), width: 1 }, ticks: { stroke: color('--chart-grid'), width: 1 }, font: '12px system-ui, sans-serif' };
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
+  const stepped = { points: { show: false }, spanGaps: true, paths: uPlot.paths.stepped?.({ align: 1 }) } as const;
   forecasts.forEach((_, i) => {
     const line = color(`--chart-line-${i}`);
-    const edge: uPlot.Series = { stroke: line, width: 0, points: { show: false }, spanGaps: true };
-    series.push(edge, { stroke: line, width: 2, points: { show: false }, spanGaps: true, label: 'p50' }, edge);
+    const edge: uPlot.Series = { ...stepped, stroke: line, width: 0 };
+    series.push(edge, { ...stepped, stroke: line, width: 2, label: 'p50' }, edge);
     bands.push({ series: [i * 3 + 3, i * 3 + 1], fill: color(`--chart-band-${i}`) }, { series: [i * 3 + 1, i * 3 + 3], fill: color(`--chart-band-${i}`) });
   });
-  series.push({ stroke: color('--chart-past'), width: 2, points: { show: false }, spanGaps: true, label: 'ended', paths: uPlot.paths.stepped?.({ align: 1 }) });
+  series.push({ ...stepped, stroke: color('--chart-past'), width: 2, label: 'ended' });
   return {
     width: element.clientWidth || 600,
     height: HEIGHT,

@@ -10,6 +10,7 @@
 
 mod drawn;
 mod fleet;
+mod over_time;
 mod reference;
 
 use std::collections::{BTreeMap, BTreeSet};
