@@ -15,7 +15,7 @@ use kube_sandbox::server::{FaultAction, RequestInfo, Status, Verb};
 use serde_json::{Value, json};
 use tokio::time::{advance, timeout};
 
-use crate::fixture::{Page, path};
+use crate::fixture::{Page, UPGRADE, manifest, path};
 use crate::users::{get, page_of_users, request};
 
 /// Records of an upgrade that is deleted, each with two attempts.
@@ -193,5 +193,43 @@ async fn who_does_not_read_what_was_read_waits_with_more() {
         let late = unread.pop().unwrap().into_body().collect().await;
         assert!(late.is_err(), "{address}: the place is another's");
     }
+    page.end().await;
+}
+
+/// What has no windows may start a cluster at once: beside one that has, that is not left out.
+#[tokio::test(start_paused = true)]
+async fn each_upgrade_that_waits_for_a_cluster_says_when_it_may_start_it() {
+    let page = Page::of(1).await;
+    let named = |name: &str, windows: Value| {
+        let mut upgrade = manifest(&["dev1"]);
+        upgrade["metadata"]["name"] = json!(name);
+        upgrade["spec"]["paused"] = json!(true);
+        upgrade["spec"]["upgradeStrategy"]["startWindows"] = windows;
+        serde_json::from_value(upgrade).unwrap()
+    };
+    let weekly = named(UPGRADE, json!([{"cron": "0 1 * * 6", "duration": "2h"}]));
+    for upgrade in [weekly, named("autumn", json!(null))] {
+        page.upgrades()
+            .create(&PostParams::default(), &upgrade)
+            .await
+            .unwrap();
+    }
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    let (status, cluster) = page.get("/api/clusters/dev1").await;
+    assert_eq!(status, StatusCode::OK, "{cluster}");
+    let upgrades = cluster["upgrades"].as_array().unwrap();
+    let schedule = |name: &str| {
+        let of_name = upgrades
+            .iter()
+            .find(|upgrade| upgrade["key"] == format!("default/{name}"));
+        let upgrade = of_name.unwrap();
+        assert_eq!(upgrade["state"], "NotStarted", "{cluster:#}");
+        &upgrade["schedule"]
+    };
+    assert_eq!(schedule(UPGRADE)["spans"].as_array().unwrap().len(), 5);
+    let now = page.fleet.clock.now().as_second();
+    let spans = schedule("autumn")["spans"].as_array().unwrap();
+    assert_eq!(spans.len(), 1, "{cluster:#}");
+    assert!(spans[0]["opens"].as_i64().unwrap() <= now && spans[0]["closes"].is_null());
     page.end().await;
 }

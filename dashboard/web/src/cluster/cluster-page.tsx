@@ -139,12 +139,19 @@ function isHeld(upgrade: Upgrade | undefined): boolean {
 const HALTS = new Set(['CanaryFailed', 'NoCanaryMatched', 'FailureBudgetSpent', 'InvalidSpec']);
 
 /** What is to be said beside its schedules. */
-function whenItMayStart({ upgrades }: ClusterDetail, known: Map<string, Upgrade>): string | undefined {
+function whenItMayStart(detail: ClusterDetail, known: Map<string, Upgrade>, now: number): string | undefined {
+  const { upgrades } = detail;
   if (upgrades.length === 0) return 'no upgrade that is shown has it';
   const waiting = upgrades.filter((one) => one.state === 'NotStarted');
   if (waiting.length === 0) return 'it waits for no start';
   if (waiting.every((one) => isHeld(known.get(one.key)))) return 'not before an upgrade that selects it goes on: each is paused or halted';
-  return waiting.some((one) => one.schedule) ? undefined : 'no start window and no freeze holds it back';
+  return isRestricted(detail, now) ? undefined : 'no start window and no freeze holds it back';
+}
+
+/** Whether an upgrade that waits for it may not start it at any time: then each says when it may. */
+function isRestricted({ upgrades }: ClusterDetail, now: number): boolean {
+  const isAlways = ({ frozen, spans: [first] }: Schedule) => frozen === undefined && first !== undefined && first.opens <= now && first.closes === undefined;
+  return upgrades.some((one) => one.state === 'NotStarted' && one.schedule && !isAlways(one.schedule));
 }
 
 function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
@@ -174,8 +181,8 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
           />
         )}
       </Section>
-      <Section title="Schedule" note={whenItMayStart(detail, app.fleet.upgrades)}>
-        {detail.upgrades.map((one) => one.schedule && one.state === 'NotStarted' && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
+      <Section title="Schedule" note={whenItMayStart(detail, app.fleet.upgrades, now)}>
+        {isRestricted(detail, now) && detail.upgrades.map((one) => one.schedule && one.state === 'NotStarted' && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
       </Section>
       <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>
         <ul class="facts">

@@ -29,14 +29,12 @@ pub struct ClusterSchedule {
 }
 
 impl Fleet {
-    /// When a cluster may be started by an upgrade; nothing if that is at any time, or the upgrade or its spec is not known.
+    /// When a cluster may be started by an upgrade: from now on without an end, if it has no windows and no freezes. Nothing if the upgrade or
+    /// its spec is not known.
     pub fn schedule(&self, key: &UpgradeKey, name: &ClusterName, now: Timestamp) -> Option<ClusterSchedule> {
         let followed = self.upgrades.get(key)?;
         let spec = followed.decider.rollout().spec.as_ref().ok()?;
         let times = &spec.strategy.start_times;
-        if times.is_always() {
-            return None;
-        }
         let labels = self.cluster(name).map(|facts| facts.labels.clone());
         let timetable = times.timetable(&labels.unwrap_or_default());
         let frozen = match times.opening(timetable, now) {
