@@ -108,7 +108,7 @@ pub(crate) struct Preview {
     all_operators: bool,
     /// What differs from what is there; empty if none is.
     changes: Vec<Change>,
-    /// How many differences there are beside those.
+    /// How many differences there are beside those: if any, it is not applied.
     more: usize,
 }
 

@@ -152,6 +152,7 @@ impl From<EditError> for ApiError {
             | EditError::UnknownFinding { .. }
             | EditError::OfAnotherUpgrade { .. }
             | EditError::TooManyRisks
+            | EditError::NotAllShown { .. }
             | EditError::InvalidManifest(_) => Self::invalid(error.to_string()),
         }
     }

@@ -1,5 +1,7 @@
 //! Texts that people apply on the page: what that does is said first, and what came since is not written over.
 
+use std::collections::BTreeMap;
+
 use drydock_api::mcu::ManagedClustersUpgrade;
 use http::StatusCode;
 use kube::ResourceExt;
@@ -262,6 +264,47 @@ async fn a_selector_that_becomes_empty_is_said() {
         (StatusCode::OK, &json!([change])),
         "{said}"
     );
+    page.end().await;
+}
+
+/// Behind a large object another one could be hidden, such as a binding to cluster-admin.
+#[tokio::test(start_paused = true)]
+async fn what_is_not_all_shown_is_not_applied() {
+    let page = Page::of(1).await;
+    let action = |object: Value| json!({"manifestWork": {"workload": {"manifests": [object]}}});
+    let text = |keys: usize| {
+        let data: BTreeMap<String, &str> = (0..keys).map(|key| (format!("k{key}"), "v")).collect();
+        let mut text = json!(manifest(&["dev1"]));
+        text["spec"]["preUpgradeAction"] = action(json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big", "namespace": "default"}, "data": data,
+        }));
+        text["spec"]["postUpgradeAction"] = action(json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "all"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        }));
+        text.to_string()
+    };
+    let preview = async |text: &str| page.post("/api/preview", json!({"yaml": text})).await;
+    let apply = async |text: &str| page.post("/api/apply", json!({"yaml": text, "seen": ""})).await;
+    let (status, said) = preview(&text(2500)).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    let more = said["more"].as_u64().unwrap();
+    assert!(more > 500, "{more}");
+    let (status, answer) = apply(&text(2500)).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{answer}");
+    let why = answer["error"].as_str().unwrap();
+    assert!(
+        why.starts_with(&format!("{more} of the fields of default/spring")),
+        "{why}"
+    );
+    assert!(why.contains("kubectl apply --server-side"), "{why}");
+    assert_eq!(page.upgrades().get_opt(UPGRADE).await.unwrap(), None);
+
+    let (_, said) = preview(&text(1500)).await;
+    assert_eq!(said["more"], 0);
+    assert!(said.to_string().contains("cluster-admin"));
+    let (status, answer) = apply(&text(1500)).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
     page.end().await;
 }
 

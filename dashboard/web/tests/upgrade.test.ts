@@ -306,6 +306,8 @@ test('what applying does is said as the server has tried it', async ({ dashboard
     if ('more' in preview) {
       const rows = dialog.getByRole('row');
       await expect(rows).toHaveText(['FieldNowThen', 'spec.pausedtruenot set', 'spec.upgradeStrategy.maxConcurrencynot set10', 'and 1 more, which are not shown']);
+      await expect(dialog).toContainText('1 of the fields that become different are not shown');
+      await expect(dialog.getByRole('button', { name: 'Apply' })).toBeDisabled();
     }
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   }

@@ -72,6 +72,17 @@ pub enum EditError {
     /// The text is what there is.
     #[error("nothing of {0} is changed")]
     NothingChanged(String),
+    /// What is not listed may be anything.
+    #[error(
+        "{more} of the fields of {upgrade} that become different are not shown, and nothing is applied that nobody can have seen: use kubectl apply \
+         --server-side, or a smaller text"
+    )]
+    NotAllShown {
+        /// Namespace and name.
+        upgrade: String,
+        /// How many are not listed.
+        more: usize,
+    },
     /// Others manage what would be written.
     #[error(
         "fields of {upgrade} that the text sets otherwise are managed by others, or were edited (paused, too) with the page or the plugin: {fields}"

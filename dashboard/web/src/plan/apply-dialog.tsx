@@ -68,7 +68,7 @@ export function ApplyDialog({ yaml, which, opened, forecast: made, onClose, onSe
     }
   };
   return (
-    <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview} gone={gone} send={send} onClose={onClose} onDone={onDone}>
+    <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview || preview.more > 0} gone={gone} send={send} onClose={onClose} onDone={onDone}>
       {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
       {which === 'second' && <p>Of the two texts it is the second one, on the right or below, with which the first is compared.</p>}
       <div aria-live="polite">
@@ -86,6 +86,12 @@ export function ApplyDialog({ yaml, which, opened, forecast: made, onClose, onSe
         )}
       </div>
       {preview && <How preview={preview} />}
+      {preview && preview.more > 0 && (
+        <Alert kind="danger" title="It cannot be applied here.">
+          {count(preview.more)} of the fields that become different are not shown, and nothing is applied that nobody can have seen: use{' '}
+          <code>kubectl apply --server-side</code>, or a smaller text.
+        </Alert>
+      )}
       {ofOthers && (
         <label class="field">
           <span>

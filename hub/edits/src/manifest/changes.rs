@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::compare::{Comparison, visible};
 use super::{GIVEN, Written};
 
-/// How many changes are listed: a person is to read them.
-const LISTED: usize = 200;
+/// How many changes are listed: a person can scroll through them. Where there are more, nothing is written.
+const LISTED: usize = 2000;
 /// So many of them may be of labels, and of annotations.
-const MARKS_LISTED: usize = 50;
+const MARKS_LISTED: usize = 200;
 
 /// A field that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,7 +31,7 @@ pub struct Change {
 pub struct Changes {
     /// The first of them.
     pub listed: Vec<Change>,
-    /// How many there are beside those.
+    /// How many there are beside those, which nobody sees.
     pub more: usize,
 }
 

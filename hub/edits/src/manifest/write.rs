@@ -69,16 +69,22 @@ fn short(seen: &Value) -> String {
 }
 
 impl Manifest {
-    /// Writes it in a namespace.
+    /// Writes it in a namespace, if all that becomes different is listed by [`Written::changes`].
     ///
     /// # Errors
-    /// If the API server refuses, others manage fields that are applied, or the upgrade is another one by now than somebody has seen.
+    /// If the API server refuses, others manage fields that are applied, the upgrade is another one by now than somebody has seen, or more
+    /// becomes different than is listed.
     pub async fn write(
         &self,
         client: &Client,
         namespace: &str,
         writing: Writing<'_>,
     ) -> Result<Written, EditError> {
+        let more = self.preview(client, namespace, writing).await?.changes().more;
+        if more > 0 {
+            let upgrade = format!("{namespace}/{}", self.name);
+            return Err(EditError::NotAllShown { upgrade, more });
+        }
         self.send(client, namespace, writing, false).await
     }
 

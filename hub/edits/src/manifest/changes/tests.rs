@@ -100,7 +100,10 @@ fn the_spec_comes_before_however_many_labels() {
     };
     let before = upgrade(&json!({}), &labels("a"));
     let Changes { listed, more } = changes(Some(before), upgrade(&json!({"paused": true}), &labels("b")));
-    assert_eq!((listed.len(), more), (1 + MARKS_LISTED, 153));
+    assert_eq!(
+        (listed.len(), more),
+        (1 + MARKS_LISTED, LISTED + 3 - MARKS_LISTED)
+    );
     assert_eq!(listed[0].field, "spec.paused");
 }
 
@@ -333,6 +336,27 @@ fn however_much_an_action_changes_the_strategy_comes_first() {
     let said = said(&spec("a", &json!(1)), &spec("b", &json!("100%")));
     assert_eq!(said[0], "spec.upgradeStrategy.maxConcurrency: 1 > 100%");
     assert_eq!(said.len(), LISTED);
+}
+
+/// What comes last may be what matters most: it is listed, or counted as what is not.
+#[test]
+fn no_action_hides_behind_another_one() {
+    let data = |keys: usize| {
+        let keys = (0..keys).map(|key| (format!("k{key}"), json!("a")));
+        json!({"data": Value::Object(keys.collect())})
+    };
+    let binding = with_manifest(&json!({"roleRef": {"name": "cluster-admin"}}));
+    let spec = |keys: usize| {
+        let mut spec = with_manifest(&data(keys));
+        spec["postUpgradeAction"] = binding["preUpgradeAction"].clone();
+        upgrade(&spec, &json!({}))
+    };
+    let written = changes(Some(upgrade(&json!({}), &json!({}))), spec(LISTED - 1));
+    assert_eq!((written.listed.len(), written.more), (LISTED, 0));
+    let role = ".roleRef.name";
+    assert!(written.listed[LISTED - 1].field.ends_with(role));
+    let written = changes(Some(upgrade(&json!({}), &json!({}))), spec(LISTED));
+    assert_eq!((written.listed.len(), written.more), (LISTED, 1));
 }
 
 /// Two values that differ never look the same, and nothing hides behind what differs first.
