@@ -566,3 +566,17 @@ test('who is refused because somebody else has changed the upgrade can take what
   await page.getByRole('button', { name: 'Discard it and take the spec as it is now' }).click();
   await expect(editor).toHaveValue(/name: spring/);
 });
+
+test('a file that is too large is said to be so', async ({ dashboard: { page, open } }) => {
+  await open('#/plan');
+  const file = (name: string, size: number) => ({ name, mimeType: 'text/yaml', buffer: Buffer.alloc(size, 'a') });
+  const text = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  const alert = page.getByRole('alert').filter({ hasText: 'The file is too large.' });
+  await text.fill('kind: a');
+  await page.getByLabel('Open a file').setInputFiles(file('dump.yaml', 1_000_000));
+  await expect(alert).toContainText('dump.yaml has 1 MB or more, and was not opened');
+  await expect(text).toHaveValue('kind: a');
+  await page.getByLabel('Open a file').setInputFiles(file('spring.yaml', 5));
+  await expect(text).toHaveValue('aaaaa');
+  await expect(alert).toBeHidden();
+});

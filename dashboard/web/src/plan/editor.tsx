@@ -1,13 +1,22 @@
 // The text of a ManagedClustersUpgrade: typed, pasted, or from a file.
 
+import { useState } from 'preact/hooks';
+import { Alert, Text } from '../ui/parts';
+
+/** The server reads a megabyte; anything larger is another file by mistake. */
+const TOO_LARGE = 1_000_000;
+
 const EXAMPLE = `apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: ManagedClustersUpgrade
 `;
 
 export function Editor(props: { label: string; value: string; onInput: (value: string) => void }) {
+  const [refused, setRefused] = useState<string>();
   const open = async (file: File | undefined) => {
-    // The server reads a megabyte; anything larger is another file by mistake.
-    if (file && file.size < 1_000_000) props.onInput(await file.text());
+    if (!file) return;
+    const isTooLarge = file.size >= TOO_LARGE;
+    setRefused(isTooLarge ? file.name : undefined);
+    if (!isTooLarge) props.onInput(await file.text());
   };
   return (
     <div class="editor">
@@ -19,7 +28,10 @@ export function Editor(props: { label: string; value: string; onInput: (value: s
             placeholder={EXAMPLE}
             spellcheck={false}
             rows={18}
-            onInput={(event) => props.onInput(event.currentTarget.value)}
+            onInput={(event) => {
+              setRefused(undefined);
+              props.onInput(event.currentTarget.value);
+            }}
             onDragOver={(event) => event.preventDefault()}
             onDrop={(event) => {
               if (!event.dataTransfer?.files.length) return;
@@ -32,6 +44,11 @@ export function Editor(props: { label: string; value: string; onInput: (value: s
       <label class="file">
         Open a file <input type="file" accept=".yaml,.yml,.json" onChange={(event) => void open(event.currentTarget.files?.[0])} />
       </label>
+      {refused !== undefined && (
+        <Alert kind="danger" title="The file is too large." live>
+          <Text of={refused} limit={255} /> has 1 MB or more, and was not opened: the text of an upgrade is smaller.
+        </Alert>
+      )}
     </div>
   );
 }
