@@ -4,7 +4,7 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::selector::{is_dns_label, is_dns_name};
 use drydock_rollout::bounded;
 use kube::Resource;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 pub use changes::{Change, Changes};
 pub use write::{Writing, Written, edition, state};
@@ -118,7 +118,7 @@ const MOST_NODES: usize = 100_000;
 const MOST_TEXT: usize = 4 << 20;
 const MOST_REPEATED: usize = 10_000;
 
-/// The documents of a text in YAML, numbers as kubectl reads them: `0400` is octal.
+/// The documents of a text in YAML, numbers as kubectl reads them: `0400` is octal, `1.0` and `1e1` are integers.
 ///
 /// # Errors
 /// If it is not YAML, or more of it than an upgrade can have.
@@ -134,8 +134,30 @@ pub fn documents(text: &str) -> Result<Vec<Value>, serde_saphyr::Error> {
         budget: budget,
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_REPEATED },
     };
-    serde_saphyr::from_multiple_with_options(text, options)
+    let mut documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)?;
+    documents.iter_mut().for_each(make_integers);
+    Ok(documents)
 }
+
+/// Makes integers of the floating-point numbers that are whole, as kubectl does by writing JSON.
+fn make_integers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number
+                .as_f64()
+                .filter(|float| float.fract() == 0.0 && float.abs() <= WHOLE);
+            if let Some(whole) = whole {
+                *number = Number::from(whole as i64);
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(make_integers),
+        Value::Object(fields) => fields.values_mut().for_each(make_integers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Up to here each whole number is a floating-point number of its own.
+const WHOLE: f64 = (1_u64 << 53) as f64;
 
 /// Takes out of an object what only the API server writes: it may be what `kubectl get -o yaml` has printed, and its version is old by then.
 pub fn remove_what_the_server_gives(document: &mut Value) {
@@ -214,5 +236,12 @@ mod tests {
     fn numbers_are_those_that_kubectl_reads() {
         let read = documents("a: 0400\nb: 0o400\nc: 400\nd: '0400'\n").unwrap();
         assert_eq!(read, [json!({"a": 256, "b": 256, "c": 400, "d": "0400"})]);
+        let read = documents("a: 1.0\nb: [1e1, -2.0, {c: 1.5}]\nd: '1.0'\ne: 1e300\nf: 9007199254740992.0\n")
+            .unwrap();
+        let most = 9_007_199_254_740_992_i64;
+        assert_eq!(
+            read,
+            [json!({"a": 1, "b": [10, -2, {"c": 1.5}], "d": "1.0", "e": 1e300, "f": most})]
+        );
     }
 }
