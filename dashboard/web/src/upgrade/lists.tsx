@@ -66,7 +66,7 @@ export function InFlightTable({ rows, now }: { rows: InFlight[]; now: number }) 
   return (
     <Table
       label="Clusters in flight"
-      head={['Cluster', 'State', 'Step', 'Share', 'Since', 'Normal until']}
+      head={['Cluster', 'State', 'Step', 'Whole upgrade', 'Since', 'Normal until']}
       rows={rows.slice(0, 200).map((row) => ({
         key: row.name,
         cells: [
@@ -99,7 +99,7 @@ function Share({ share, name }: { share: number; name: string }) {
   const value = Math.max(0, Math.min(1, share));
   return (
     <span class="share">
-      <progress value={value} max={1} aria-label={`Share of the upgrade of ${printable(name, 63)} that is done`} /> {percent(value)}
+      <progress value={value} max={1} aria-label={`Share of the whole upgrade of ${printable(name, 63)} that is done`} /> {percent(value)}
     </span>
   );
 }
