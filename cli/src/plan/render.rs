@@ -4,7 +4,7 @@ use drydock_forecast::StopCause;
 use drydock_rollout::EARLIER;
 use jiff::Timestamp;
 
-use super::report::{Counts, Figures, FinishBy, Obstacle, PlanReport, whole_seconds};
+use super::report::{Counts, Figures, FinishBy, Obstacle, PlanReport, rounded, whole_seconds};
 use super::tables;
 use crate::upgrades::table;
 
@@ -52,10 +52,12 @@ fn summary(report: &PlanReport) -> Vec<String> {
     lines.push(format!("  ends:       {}", ends(report)));
     lines.push(format!("  stops:      {}", stops(figures, report.runs)));
     if !figures.waits.is_empty() {
+        let shares: Vec<f64> = figures.waits.iter().map(|wait| wait.share).collect();
         let waits: Vec<String> = figures
             .waits
             .iter()
-            .map(|wait| format!("{} {}", wait.waits_for, percent(wait.share)))
+            .zip(percents(&shares))
+            .map(|(wait, share)| format!("{} {share}", wait.waits_for))
             .collect();
         lines.push(format!("  waits for:  {} of the time", waits.join(", ")));
     }
@@ -182,10 +184,12 @@ fn stops(figures: &Figures, runs: usize) -> String {
     if figures.stops.is_empty() {
         return format!("in none of {runs} runs");
     }
+    let shares: Vec<f64> = figures.stops.iter().map(|stop| stop.share).collect();
     let causes: Vec<String> = figures
         .stops
         .iter()
-        .map(|stop| format!("{} {} ({})", percent(stop.share), stop.cause, stop.message))
+        .zip(percents(&shares))
+        .map(|(stop, share)| format!("{share} {} ({})", stop.cause, stop.message))
         .collect();
     format!(
         "{} of {runs} runs: {}",
@@ -196,12 +200,41 @@ fn stops(figures: &Figures, runs: usize) -> String {
 
 /// A share in percent; one that is not nothing is not said to be nothing, and one that is not all is not said to be all.
 pub fn percent(share: f64) -> String {
-    match share {
-        share if share <= 0.0 => "0%".to_owned(),
-        share if share < 0.01 => "<1%".to_owned(),
-        share if share < 1.0 => format!("{}%", ((share * 100.0).round() as u32).min(99)),
-        _ => "100%".to_owned(),
+    said(share, whole_percent(share))
+}
+
+/// Parts of a whole in percent, which add up to what is said of the whole: those are rounded up that lose most by being rounded down.
+fn percents(parts: &[f64]) -> Vec<String> {
+    let lost = |part: f64| (part * 100.0).fract();
+    let mut numbers: Vec<u32> = parts.iter().map(|part| (part * 100.0) as u32).collect();
+    let whole = whole_percent(rounded(parts.iter().sum()));
+    let left = whole.saturating_sub(numbers.iter().sum());
+    let mut places: Vec<usize> = (0..parts.len()).collect();
+    places.sort_by(|one, other| lost(parts[*other]).total_cmp(&lost(parts[*one])));
+    for place in places.into_iter().take(left as usize) {
+        numbers[place] += 1;
     }
+    parts
+        .iter()
+        .zip(numbers)
+        .map(|(part, number)| said(*part, number))
+        .collect()
+}
+
+fn whole_percent(share: f64) -> u32 {
+    ((share * 100.0).round() as u32).min(most_percent(share))
+}
+
+/// What is not all is less than a hundred.
+fn most_percent(share: f64) -> u32 {
+    if share < 1.0 { 99 } else { 100 }
+}
+
+fn said(share: f64, number: u32) -> String {
+    if share > 0.0 && share < 0.01 {
+        return "<1%".to_owned();
+    }
+    format!("{}%", number.min(most_percent(share)))
 }
 
 fn finish_by(report: &PlanReport, finish: &FinishBy) -> Vec<String> {
@@ -255,6 +288,21 @@ fn obstacle_line(obstacle: &Obstacle) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        for (parts, said) in [
+            (&[0.895, 0.105][..], &["90%", "10%"][..]),
+            (&[0.335, 0.335, 0.33], &["34%", "33%", "33%"]),
+            (&[0.29, 0.57], &["29%", "57%"]),
+            (&[0.125, 0.125], &["13%", "12%"]),
+            (&[0.995, 0.005], &["99%", "<1%"]),
+            (&[1.0], &["100%"]),
+            (&[], &[]),
+        ] {
+            assert_eq!(percents(parts), said, "{parts:?}");
+        }
+    }
 
     #[test]
     fn a_share_is_not_rounded_to_nothing_or_to_all() {

@@ -7,7 +7,7 @@ import { ActionDialog, isUnknown } from '../ui/action-dialog';
 import { Alert, Reason, Spinner, Text } from '../ui/parts';
 import { useGone } from '../ui/gone';
 import { useFleet, useStatus } from '../ui/use-app';
-import { clusters, count, percent } from '../words/text';
+import { clusters, count, percents } from '../words/text';
 import { pastMoment } from '../words/time';
 
 /** Which of two texts; `only` if there is one. */
@@ -112,7 +112,7 @@ export function ApplyDialog({ yaml, which, opened, forecast: made, onClose, onSe
       )}
       {stop && (
         <p>
-          By {of} it stops in {percent(stop.share)} of the runs: <Reason reason={stop.cause} />.
+          By {of} it stops in {percents(forecast.stops.map(({ share }) => share))[0]} of the runs: <Reason reason={stop.cause} />.
         </p>
       )}
       {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}

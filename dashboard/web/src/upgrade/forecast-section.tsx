@@ -7,7 +7,7 @@ import { isComplete } from '../fleet/upgrade-order';
 import { NotCurrent } from '../ui/not-current';
 import { Alert, Button, Names, Reason, Spinner, Text } from '../ui/parts';
 import { type Loaded, useApp, useLoaded } from '../ui/use-app';
-import { clusters, percent } from '../words/text';
+import { clusters, percents } from '../words/text';
 import { momentAndDistance, pastMoment } from '../words/time';
 
 const Chart = lazy(() => import('../ui/forecast-chart'));
@@ -110,6 +110,8 @@ export function Ends({ band, stops, now }: { band: Band; stops: boolean; now: nu
 }
 
 export function ForecastFacts({ forecast, now }: { forecast: Forecast; now: number }) {
+  const stops = percents(forecast.stops.map((stop) => stop.share));
+  const waits = percents(forecast.waitsFor.map((wait) => wait.share));
   return (
     <>
       {forecast.computedAt !== undefined && <p class="quiet">Made {pastMoment(forecast.computedAt, now)}.</p>}
@@ -121,7 +123,7 @@ export function ForecastFacts({ forecast, now }: { forecast: Forecast; now: numb
             : forecast.stops.map((stop, i) => (
                 <span key={stop.cause}>
                   {i > 0 && ', '}
-                  {percent(stop.share)} <Reason reason={stop.cause} />
+                  {stops[i]} <Reason reason={stop.cause} />
                 </span>
               ))}
         </li>
@@ -131,7 +133,7 @@ export function ForecastFacts({ forecast, now }: { forecast: Forecast; now: numb
             {forecast.waitsFor.map((wait, i) => (
               <span key={wait.what}>
                 {i > 0 && ', '}
-                <Text of={wait.what} limit={63} /> {percent(wait.share)}
+                <Text of={wait.what} limit={63} /> {waits[i]}
               </span>
             ))}
           </li>

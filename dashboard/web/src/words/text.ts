@@ -32,8 +32,21 @@ export function clusters(value: number): string {
 }
 
 export function percent(share: number): string {
-  const value = share * 100;
-  if (value > 0 && value < 1) return '<1%';
-  if (value > 99 && value < 100) return '>99%';
-  return `${Math.round(value)}%`;
+  return said(share, Math.round(share * 100));
+}
+
+/** Parts of a whole, which add up to what is said of the whole: those are rounded up that lose most by being rounded down. */
+export function percents(parts: number[]): string[] {
+  const numbers = parts.map((part) => Math.floor(part * 100));
+  const sum = (of: number[]) => of.reduce((all, one) => all + one, 0);
+  const left = Math.round(sum(parts) * 100) - sum(numbers);
+  const lost = (place: number) => (parts[place] ?? 0) * 100 - (numbers[place] ?? 0);
+  const most = [...parts.keys()].sort((one, other) => lost(other) - lost(one)).slice(0, left);
+  return parts.map((part, place) => said(part, (numbers[place] ?? 0) + (most.includes(place) ? 1 : 0)));
+}
+
+function said(share: number, value: number): string {
+  if (share > 0 && share < 0.01) return '<1%';
+  if (share > 0.99 && share < 1) return '>99%';
+  return `${value}%`;
 }

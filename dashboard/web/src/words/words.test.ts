@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { ClusterRow } from '../store/columns';
 import { docsOf, docsOfEvents, setDocsBase } from './docs';
 import { sentence, spoken } from './sentence';
-import { clusters, percent, printable } from './text';
+import { clusters, percent, percents, printable } from './text';
 import { duration, iso, moment, pastMoment } from './time';
 
 describe('times', () => {
@@ -124,4 +124,13 @@ describe('links to the docs', () => {
 it('what has passed is not to come, though the clock of the page is behind', () => {
   expect(pastMoment(1_000_000, 999_820)).toMatch(/\(0s ago\)$/);
   expect(pastMoment(1_000_000, 1_000_180)).toMatch(/\(3m ago\)$/);
+});
+
+it('rounds parts so that they add up to the whole', () => {
+  expect(percents([0.895, 0.105])).toEqual(['90%', '10%']);
+  expect(percents([0.335, 0.335, 0.33])).toEqual(['34%', '33%', '33%']);
+  expect(percents([0.29, 0.57])).toEqual(['29%', '57%']);
+  expect(percents([0.995, 0.005])).toEqual(['>99%', '<1%']);
+  expect(percents([1])).toEqual(['100%']);
+  expect(percents([])).toEqual([]);
 });
