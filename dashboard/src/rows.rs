@@ -1,5 +1,6 @@
 //! What is shown of a fleet: a row a cluster, and a summary an upgrade.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -88,17 +89,27 @@ impl View {
             };
             let since = seen.report.rollout_since;
             for (name, mut details) in looked.clusters() {
-                let rank_of =
-                    |row: &Arc<Row>| (row.state.map(rank), begun.get(&row.upgrade).copied().flatten());
+                let known_precedence = |row: &Arc<Row>| {
+                    let since = begun.get(&row.upgrade).copied().flatten();
+                    row.state
+                        .map(|state| Precedence::of(state, &row.todo, row.opens, since))
+                };
+                let precedence = || {
+                    let todo = todo(&scope.named(&key), &details);
+                    Some(Precedence::of(
+                        details.state,
+                        &todo,
+                        opens(&seen, &details),
+                        since,
+                    ))
+                };
                 let checks = looked.pre_checks(name);
                 let finding = checks.as_ref().and_then(worst_finding);
                 let known = view.rows.get_mut(name);
                 // What speaks against another upgrade of the cluster is to be seen, too.
                 let of_others = known.as_ref().and_then(|known| known.finding);
                 let finding = finding.max(of_others);
-                if let Some(known) =
-                    known.filter(|known| rank_of(known) >= (Some(rank(details.state)), since))
-                {
+                if let Some(known) = known.filter(|known| known_precedence(known) >= precedence()) {
                     if known.finding != finding {
                         let row = Row {
                             finding,
@@ -240,14 +251,39 @@ pub(crate) fn keys(fleet: &Fleet, scope: &Scope) -> Vec<UpgradeKey> {
     keys
 }
 
-/// A cluster of several upgrades shows where it is in the one in which most happens.
-fn rank(state: ClusterState) -> u8 {
-    match state {
-        state if state.in_flight() => 3,
-        ClusterState::Failed => 2,
-        ClusterState::NotStarted => 1,
-        _ => 0,
+/// A cluster of several upgrades shows where it is in the one in which most happens; of those that wait for it in the one that may start it
+/// first, and last in one that does not before somebody has done something.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Precedence {
+    state: u8,
+    goes_on: bool,
+    opens: Reverse<Option<Timestamp>>,
+    since: Option<Timestamp>,
+}
+
+impl Precedence {
+    fn of(state: ClusterState, todo: &str, opens: Option<Timestamp>, since: Option<Timestamp>) -> Self {
+        let waits = state == ClusterState::NotStarted;
+        Self {
+            state: match state {
+                state if state.in_flight() => 3,
+                ClusterState::Failed => 2,
+                ClusterState::NotStarted => 1,
+                _ => 0,
+            },
+            goes_on: waits && todo.is_empty(),
+            opens: Reverse(opens.filter(|_| waits)),
+            since,
+        }
     }
+}
+
+/// When an upgrade may start a cluster, where that is known to be later.
+fn opens(seen: &Seen<'_>, details: &ClusterDetails) -> Option<Timestamp> {
+    let halt = seen.report.halt.as_ref();
+    let is_halted = halt.is_some_and(|halt| halt.as_str() == details.reason);
+    let opens_for_all = halt.filter(|_| is_halted).and_then(Halt::ends);
+    details.opens_at.or(opens_for_all)
 }
 
 fn labels_of(facts: &ClusterFacts) -> String {
@@ -283,9 +319,6 @@ fn row_of(
     scope: &Scope,
     words: &mut Words,
 ) -> Row {
-    let halt = seen.report.halt.as_ref();
-    let is_halted = halt.is_some_and(|halt| halt.as_str() == details.reason);
-    let opens_for_all = halt.filter(|_| is_halted).and_then(Halt::ends);
     Row {
         version: words.intern(details.version.as_deref().unwrap_or_default()),
         state: Some(details.state),
@@ -296,7 +329,7 @@ fn row_of(
         available: false,
         since: details.since,
         deadline: details.deadline,
-        opens: details.opens_at.or(opens_for_all),
+        opens: opens(seen, details),
         finding,
         labels: words.intern(""),
         todo: words.intern(&todo(&scope.named(key), details)),
@@ -327,6 +360,25 @@ pub(crate) fn todo(upgrade: &str, details: &ClusterDetails) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Who reads when a cluster may start is not told of an upgrade that starts it days later, or never.
+    #[test]
+    fn of_upgrades_that_wait_the_one_goes_first_that_may_start_the_cluster_first() {
+        let at = |second: i64| Some(Timestamp::from_second(second).unwrap());
+        let waits = |todo, opens, since| Precedence::of(ClusterState::NotStarted, todo, opens, since);
+        let in_order = [
+            Precedence::of(ClusterState::Complete, "", None, at(9)),
+            waits("resume it", None, at(9)),
+            waits("", at(200), at(9)),
+            waits("", at(100), at(1)),
+            waits("", None, at(1)),
+            waits("", None, at(2)),
+            Precedence::of(ClusterState::Failed, "retry it", None, None),
+            Precedence::of(ClusterState::PartialUpgrade, "", None, None),
+        ];
+        assert!(in_order.is_sorted());
+        assert!(in_order.windows(2).all(|pair| pair[0] < pair[1]));
+    }
 
     #[test]
     fn a_row_that_says_the_same_is_kept_once() {

@@ -47,7 +47,8 @@ pub struct UpdatePlanSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub target_image: Option<String>,
-    /// `Multi` if the update is to change the cluster to the release for several architectures.
+    /// `Multi` if the update is to change the cluster to the release for several architectures. It counts for nothing where the hub asks, which
+    /// changes no architecture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Multi", ""]))]
     pub target_architecture: Option<String>,
@@ -72,6 +73,18 @@ pub struct UpdatePlanSpec {
 /// The name of the plan of a target: there is one for each, since the API server allows no other name (insights.md, section 1.6).
 pub fn plan_name(target: &str) -> String {
     format!("update-plan-{}", target.to_lowercase().replace('+', "."))
+}
+
+impl UpdatePlanSpec {
+    /// Whether the hub has it asked.
+    pub fn is_of_hub(&self) -> bool {
+        given(self.asked_for.as_deref()).is_some()
+    }
+
+    /// The architecture that is asked about, if the update is to change it: the hub's changes none, whatever somebody else has left here.
+    pub fn architecture(&self) -> Option<&str> {
+        given(self.target_architecture.as_deref()).filter(|_| !self.is_of_hub())
+    }
 }
 
 /// An update as it is going to be requested: what its UpdatePlan has to be about. Empty texts are absent ones.
@@ -111,7 +124,7 @@ impl PlannedUpdate {
             (own, asked) => own == asked,
         };
         let architecture = given(self.architecture.as_deref());
-        is_same_image && architecture == given(plan.target_architecture.as_deref())
+        is_same_image && architecture == plan.architecture()
     }
 
     /// What is applied of its UpdatePlan to have the informers asked: it is created, or refreshed.

@@ -197,6 +197,11 @@ fn doubts(
         .iter()
         .filter_map(|(name, checks)| Some((name, reported_as(finding, checks)?)))
         .collect();
+    if found.values().all(|checks| !checks.asked) {
+        return vec![format!(
+            "no cluster is asked at present, so that nobody reports {shown}: it counts once a cluster does"
+        )];
+    }
     if reported.is_empty() && meant.has_labels {
         return vec![format!(
             "no cluster with these labels reports anything of {shown} at present"

@@ -92,7 +92,7 @@ impl<'a> PlannedRelease<'a> {
         Self {
             version: &plan.target_release,
             image: plan.target_image.as_deref().filter(|image| !image.is_empty()),
-            is_multi: plan.target_architecture.as_deref() == Some(MULTI),
+            is_multi: plan.architecture() == Some(MULTI),
         }
     }
 

@@ -121,7 +121,7 @@ fn is_about_offered(plan: &UpdatePlan, cluster: &ClusterVersion) -> bool {
     let asked = DesiredVersion {
         version: Some(plan.spec.target_release.clone()),
         image: plan.spec.target_image.clone(),
-        architecture: plan.spec.target_architecture.clone(),
+        architecture: plan.spec.architecture().map(str::to_owned),
         force: None,
     };
     asked.planned(cluster) == Some(PlannedUpdate::to_version(&plan.spec.target_release))

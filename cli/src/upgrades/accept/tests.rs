@@ -94,6 +94,10 @@ fn what_an_acceptance_does_not_cover_is_said() {
     };
     let said = "no cluster with these labels reports anything of mco/other at present";
     assert_eq!(doubts("mco/other", &[], &meant, &found), [said]);
+    let nobody = BTreeMap::from([("c1".into(), ClusterPreChecks::default())]);
+    let said =
+        "no cluster is asked at present, so that nobody reports mco/other: it counts once a cluster does";
+    assert_eq!(doubts("mco/other", &[], &meant, &nobody), [said]);
 }
 
 /// The agent has a health check of its own, which knows nothing of what is accepted.

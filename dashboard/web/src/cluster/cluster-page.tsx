@@ -107,7 +107,19 @@ function Now({ cluster, now }: { cluster: ClusterRow; now: number }) {
   );
 }
 
-function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Schedule; now: number }) {
+/** Reasons for which a cluster waits that windows and freezes and slots account for. */
+const BY_SCHEDULE = new Set(['AwaitingStartWindow', 'DoesNotFit', 'Frozen', 'WaitingForSlot', 'ReadyToStart', 'Starting']);
+
+/** When one of the upgrades that wait for it may start it; one that waits for something else says for what. */
+function ScheduleOf({ one, schedule, upgrade, now }: { one: ClusterDetail['upgrades'][number]; schedule: Schedule; upgrade: Upgrade | undefined; now: number }) {
+  if (isHeld(upgrade) || NEVER.has(one.reason)) {
+    return (
+      <p>
+        <UpgradeLink of={one.key} /> does not start it {isHeld(upgrade) ? 'before it goes on' : 'as things are'}: <Reason reason={upgrade?.paused ? 'Paused' : (isHeld(upgrade) && upgrade?.halt?.reason) || one.reason} />.
+      </p>
+    );
+  }
+  const isBySchedule = BY_SCHEDULE.has(one.reason);
   return (
     <>
       {schedule.frozen && (
@@ -116,7 +128,9 @@ function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Sch
         </p>
       )}
       <p>
-        <UpgradeLink of={upgrade} /> may start it, as far as windows and freezes are concerned{schedule.spans.length === 0 ? ', at no time that is known.' : ':'}
+        <UpgradeLink of={one.key} />{' '}
+        {!isBySchedule && <>waits for something else first (<Reason reason={one.reason} />); it </>}
+        may start it, as far as windows and freezes are concerned{schedule.spans.length === 0 ? ', at no time that is known.' : ':'}
       </p>
       <ul class="facts">
         {schedule.spans.map((span) => (
@@ -129,6 +143,9 @@ function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Sch
     </>
   );
 }
+
+/** Reasons for which an upgrade never starts a cluster, unless something else changes. */
+const NEVER = new Set(['OwnedByAnotherUpgrade', 'NeverFits']);
 
 /** Whether nothing starts before somebody has done something. */
 function isHeld(upgrade: Upgrade | undefined): boolean {
@@ -182,7 +199,8 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
         )}
       </Section>
       <Section title="Schedule" note={whenItMayStart(detail, app.fleet.upgrades, now)}>
-        {isRestricted(detail, now) && detail.upgrades.map((one) => one.schedule && one.state === 'NotStarted' && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
+        {isRestricted(detail, now) &&
+          detail.upgrades.map((one) => one.schedule && one.state === 'NotStarted' && <ScheduleOf key={one.key} one={one} schedule={one.schedule} upgrade={app.fleet.upgrades.get(one.key)} now={now} />)}
       </Section>
       <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>
         <ul class="facts">

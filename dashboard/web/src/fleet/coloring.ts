@@ -4,7 +4,7 @@ import type { ClusterTable, WordColumn } from '../store/columns';
 import { naturalCompare } from '../store/natural';
 import { LEVELS, STATES, STATE_MEANING } from '../words/states';
 import { type ColorMode, SLOTS, type Slot } from './color-modes';
-import { WINDOW_LABEL, WINDOWS, windowClass } from './windows';
+import { WINDOW_LABEL, WINDOWS, windowClasses } from './windows';
 
 export interface LegendEntry {
   /** What a filter asks for; undefined for "others", for which no filter is. */
@@ -23,7 +23,7 @@ export interface Coloring {
 
 const STATE_SLOTS: Slot[] = ['idle', 'prepare', 'asked', 'working', 'operators', 'after', 'done', 'failed'];
 const LEVEL_SLOTS: Slot[] = ['critical', 'error', 'warning', 'unknown', 'info'];
-const WINDOW_SLOTS: Slot[] = ['done', 'soon', 'today', 'week', 'later', 'none'];
+const WINDOW_SLOTS: Slot[] = ['done', 'soon', 'today', 'week', 'later', 'failed', 'none'];
 const CATEGORIES: Slot[] = ['cat0', 'cat1', 'cat2', 'cat3', 'cat4', 'cat5', 'cat6', 'cat7'];
 
 export function coloring(table: ClusterTable, rows: Uint32Array, mode: ColorMode, now: number): Coloring {
@@ -85,9 +85,8 @@ function byWindow(table: ClusterTable, rows: Uint32Array, now: number): Coloring
     label: WINDOW_LABEL[value],
     slot: WINDOW_SLOTS[i] as Slot,
   }));
-  const { windowOpens, state } = table.columns;
-  const waiting = table.words.find('NotStarted');
-  return paint(table, rows, choices, (row) => WINDOWS.indexOf(windowClass(windowOpens[row] as number, now, state[row] === waiting)));
+  const classOf = windowClasses(table, now);
+  return paint(table, rows, choices, (row) => WINDOWS.indexOf(classOf(row)));
 }
 
 function paint(table: ClusterTable, rows: Uint32Array, choices: Choices, entryOf: (row: number) => number): Coloring {

@@ -80,6 +80,14 @@ describe('the legend', () => {
   it('counts states', () => expect(legend('state')).toEqual(['NotStarted 1', 'Complete 1', 'Failed 1', 'no upgrade 1']));
   it('has the newest version first', () => expect(legend('version')).toEqual(['4.18.10 1', '4.18.9 1', '4.17.21 1', 'not known 1']));
   it('counts windows', () => expect(legend('window')).toEqual(['opens within an hour 1', 'opens within a week 1', 'does not wait to start 2']));
+  it('takes neither a soak nor what fits nowhere for a window that opens', () => {
+    const of = columns(['AwaitingStartWindow', 'CanarySoaking', 'NeverFits'].map((reason, i) => ({ name: `c${i}`, state: 'NotStarted', reason })));
+    of.windowOpens = [NOW + 60, NOW + 60, 0];
+    const waiting = new ClusterTable();
+    waiting.load(of);
+    const { legend: entries } = coloring(waiting, Uint32Array.of(0, 1, 2), 'window', NOW);
+    expect(entries.map((entry) => `${entry.label} ${entry.count}`)).toEqual(['no start window holds it back 1', 'opens within an hour 1', 'fits in no start window 1']);
+  });
   it('counts findings', () => expect(legend('finding')).toEqual(['Error 1', 'Warning 1', 'no open finding 2']));
 
   it('shares a color among versions beyond the eighth', () => {

@@ -4,7 +4,7 @@ import type { ClusterTable, WordColumn } from '../store/columns';
 import { type FilterColumn, type FleetQuery } from '../url/route';
 import { IN_FLIGHT, isInFlight } from '../words/states';
 import { parseLabels, parseSelector } from './selector';
-import { windowClass } from './windows';
+import { windowClasses } from './windows';
 
 export interface Filtered {
   /** The rows of the table that match, in its order. */
@@ -42,9 +42,8 @@ function select(length: number, tests: Test[]): Uint32Array {
 
 function byColumn(table: ClusterTable, column: FilterColumn, value: string, now: number): Test {
   if (column === 'window') {
-    const { windowOpens, state } = table.columns;
-    const waiting = table.words.find('NotStarted');
-    return (row) => windowClass(windowOpens[row] as number, now, state[row] === waiting) === value;
+    const classOf = windowClasses(table, now);
+    return (row) => classOf(row) === value;
   }
   if (column === 'state' && value === IN_FLIGHT) return byWord(table, 'state', isInFlight);
   const array = table.columns[column];

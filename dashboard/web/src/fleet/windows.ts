@@ -1,6 +1,8 @@
 // When the start window of a cluster opens (or its freeze ends), in a few classes.
 
-export const WINDOWS = ['open', 'hour', 'day', 'week', 'later', 'none'] as const;
+import type { ClusterTable } from '../store/columns';
+
+export const WINDOWS = ['open', 'hour', 'day', 'week', 'later', 'never', 'none'] as const;
 export type WindowClass = (typeof WINDOWS)[number];
 
 export const WINDOW_LABEL: Record<WindowClass, string> = {
@@ -9,8 +11,19 @@ export const WINDOW_LABEL: Record<WindowClass, string> = {
   day: 'opens within a day',
   week: 'opens within a week',
   later: 'opens later',
+  never: 'fits in no start window',
   none: 'does not wait to start',
 };
+
+/** The class of each row. The end of a soak is no window that opens. */
+export function windowClasses({ columns: { windowOpens, state, reason }, words }: ClusterTable, now: number): (row: number) => WindowClass {
+  const [waiting, never, soaks] = ['NotStarted', 'NeverFits', 'CanarySoaking'].map((word) => words.find(word));
+  return (row) => {
+    const waits = state[row] === waiting;
+    if (waits && reason[row] === never) return 'never';
+    return windowClass(reason[row] === soaks ? 0 : (windowOpens[row] as number), now, waits);
+  };
+}
 
 /** `waits`: whether the cluster has not started yet. One that runs may wait for a window too, after its pre-upgrade action. */
 export function windowClass(opens: number, now: number, waits: boolean): WindowClass {

@@ -2,7 +2,7 @@
 
 import type { Columns } from '../api/types';
 
-export type Row = { name: string; state?: string; message?: string; since?: number };
+export type Row = { name: string; state?: string; reason?: string; message?: string; since?: number };
 
 /** Columns as the server writes them, with words of their own. */
 export function columns(rows: Row[]): Columns {
@@ -19,7 +19,7 @@ export function columns(rows: Row[]): Columns {
     message: rows.map((row) => intern(row.message)),
     since: rows.map((row) => row.since ?? 0),
     version: zero(),
-    reason: zero(),
+    reason: rows.map((row) => intern(row.reason)),
     upgrade: zero(),
     canary: zero(),
     available: zero(),

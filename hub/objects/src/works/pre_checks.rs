@@ -183,10 +183,9 @@ fn plan(ask: &PreCheckAsk, version: &Version) -> Value {
         "targetRelease": version.to_string(),
         "refreshRequestedAt": ask.question.asked_at.to_string(),
         "askedFor": &*ask.question.asked_for,
+        // Also where none is asked for: somebody on the cluster may have had the plan asked about another one.
+        "targetImage": ask.target.image.as_deref().unwrap_or_default(),
     });
-    if let Some(image) = &ask.target.image {
-        spec["targetImage"] = image.clone().into();
-    }
     if !ask.accepted.is_empty() {
         let risks = ask.accepted.iter();
         spec["acceptedRisks"] = risks.map(|risk| accepted_risk(risk, &ask.cluster)).collect();

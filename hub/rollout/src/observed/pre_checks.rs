@@ -254,7 +254,7 @@ pub struct PreCheckQuestion {
 
 impl PreCheckQuestion {
     /// The form in which clusters are asked.
-    pub const FORM: u32 = 5;
+    pub const FORM: u32 = 6;
 
     /// Whether another question is the same, whenever it was asked.
     pub fn is_same(&self, other: &Self) -> bool {

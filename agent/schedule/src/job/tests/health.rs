@@ -1,11 +1,11 @@
 //! Health checks (Maintenance schedules, sections 3.3 and 11, and the design document).
 
-use drydock_api::schedule::HealthChecks;
+use drydock_api::schedule::{DesiredVersion, HealthChecks};
 use serde_json::json;
 
 use super::fixture::*;
 use super::world::World;
-use crate::job::{JobStep, Need};
+use crate::job::{JobStep, JobWrite, Need};
 use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
 
 fn alert(name: &str, namespace: &str) -> crate::job::health::Alert {
@@ -220,6 +220,40 @@ fn an_update_plan_that_holds_the_update_is_waited_for() {
     world.update();
     world.settle("j");
     assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
+/// Nobody who was asked about the release that is offered has said anything of another image under its version, nor of the one for several
+/// architectures.
+#[test]
+fn the_plan_that_counts_is_that_of_the_very_release() {
+    let other = "quay.io/r@sha256:other";
+    for (image, architecture, planned) in [
+        (None, None, (None, None)),
+        (Some(""), Some(""), (None, None)),
+        (Some(other), None, (Some(other), None)),
+        (None, Some("Multi"), (None, Some("Multi"))),
+    ] {
+        let release = DesiredVersion {
+            version: Some("4.16.5".to_owned()),
+            image: image.map(str::to_owned),
+            architecture: architecture.map(str::to_owned),
+            force: None,
+        };
+        let update = release.planned(&World::new([]).cluster).unwrap();
+        assert_eq!((update.image.as_deref(), update.architecture.as_deref()), planned);
+        let mut job = job("j");
+        job.spec.desired_version = Some(release);
+        job.spec.config.pre_upgrade_health_checks.check_update_plan = Some(true);
+        job.spec.desired_version_check_availability = Some(false);
+        let mut world = World::new([job]);
+        world.update_plan = UpdatePlanState::Outdated;
+        let request =
+            world.reconcile_before("j", |write| matches!(write, JobWrite::RequestUpdatePlan { .. }));
+        let JobWrite::RequestUpdatePlan { update: asked, .. } = request else {
+            panic!("it is no other write");
+        };
+        assert_eq!(asked, update);
+    }
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn the_plan_is_named_as_the_api_server_requires_and_cluster_version_is_never_del
     assert_eq!(plan["metadata"]["name"], "update-plan-4.15.0-rc.1.build");
     assert_eq!(
         plan["spec"],
-        json!({"targetRelease": "4.15.0-RC.1+Build", "refreshRequestedAt": ASKED, "askedFor": "hub/spring"})
+        json!({"targetRelease": "4.15.0-RC.1+Build", "refreshRequestedAt": ASKED, "askedFor": "hub/spring", "targetImage": ""})
     );
     assert_eq!(
         work["spec"]["manifestConfigs"][0]["updateStrategy"]["type"],
