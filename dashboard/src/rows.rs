@@ -92,12 +92,13 @@ impl View {
                 let known_precedence = |row: &Arc<Row>| {
                     let since = begun.get(&row.upgrade).copied().flatten();
                     row.state
-                        .map(|state| Precedence::of(state, &row.todo, row.opens, since))
+                        .map(|state| Precedence::of(state, &row.reason, &row.todo, row.opens, since))
                 };
                 let precedence = || {
                     let todo = todo(&scope.named(&key), &details);
                     Some(Precedence::of(
                         details.state,
+                        &details.reason,
                         &todo,
                         opens(&seen, &details),
                         since,
@@ -252,18 +253,38 @@ pub(crate) fn keys(fleet: &Fleet, scope: &Scope) -> Vec<UpgradeKey> {
 }
 
 /// A cluster of several upgrades shows where it is in the one in which most happens; of those that wait for it in the one that may start it
-/// first, and last in one that does not before somebody has done something.
+/// first, then in one of which that is not known, and last in one that does not before somebody has done something.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Precedence {
     state: u8,
-    goes_on: bool,
+    starts: Starts,
     opens: Reverse<Option<Timestamp>>,
     since: Option<Timestamp>,
 }
 
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Starts {
+    /// Not before somebody has done something, or it does not wait to start.
+    Held,
+    /// Some time: what it waits for has no known end.
+    SomeTime,
+    /// As soon as it is its turn, or at a known moment.
+    Known,
+}
+
+/// What waits for no more than its turn.
+const BY_TURN: [&str; 3] = ["WaitingForSlot", "ReadyToStart", "Starting"];
+
 impl Precedence {
-    fn of(state: ClusterState, todo: &str, opens: Option<Timestamp>, since: Option<Timestamp>) -> Self {
+    fn of(
+        state: ClusterState,
+        reason: &str,
+        todo: &str,
+        opens: Option<Timestamp>,
+        since: Option<Timestamp>,
+    ) -> Self {
         let waits = state == ClusterState::NotStarted;
+        let is_known = opens.is_some() || BY_TURN.contains(&reason);
         Self {
             state: match state {
                 state if state.in_flight() => 3,
@@ -271,7 +292,11 @@ impl Precedence {
                 ClusterState::NotStarted => 1,
                 _ => 0,
             },
-            goes_on: waits && todo.is_empty(),
+            starts: match (waits && todo.is_empty(), is_known) {
+                (false, _) => Starts::Held,
+                (true, false) => Starts::SomeTime,
+                (true, true) => Starts::Known,
+            },
             opens: Reverse(opens.filter(|_| waits)),
             since,
         }
@@ -361,20 +386,22 @@ pub(crate) fn todo(upgrade: &str, details: &ClusterDetails) -> String {
 mod tests {
     use super::*;
 
-    /// Who reads when a cluster may start is not told of an upgrade that starts it days later, or never.
+    /// Who reads when a cluster may start does not read of an upgrade that starts it days later, or never.
     #[test]
     fn of_upgrades_that_wait_the_one_goes_first_that_may_start_the_cluster_first() {
         let at = |second: i64| Some(Timestamp::from_second(second).unwrap());
-        let waits = |todo, opens, since| Precedence::of(ClusterState::NotStarted, todo, opens, since);
+        let waits =
+            |reason, todo, opens, since| Precedence::of(ClusterState::NotStarted, reason, todo, opens, since);
         let in_order = [
-            Precedence::of(ClusterState::Complete, "", None, at(9)),
-            waits("resume it", None, at(9)),
-            waits("", at(200), at(9)),
-            waits("", at(100), at(1)),
-            waits("", None, at(1)),
-            waits("", None, at(2)),
-            Precedence::of(ClusterState::Failed, "retry it", None, None),
-            Precedence::of(ClusterState::PartialUpgrade, "", None, None),
+            Precedence::of(ClusterState::Complete, "Upgraded", "", None, at(9)),
+            waits("Paused", "resume it", None, at(9)),
+            waits("AwaitingPreChecks", "", None, at(9)),
+            waits("AwaitingStartWindow", "", at(200), at(9)),
+            waits("CanarySoaking", "", at(100), at(1)),
+            waits("WaitingForSlot", "", None, at(1)),
+            waits("WaitingForSlot", "", None, at(2)),
+            Precedence::of(ClusterState::Failed, "UpgradeTimedOut", "retry it", None, None),
+            Precedence::of(ClusterState::PartialUpgrade, "Progressing", "", None, None),
         ];
         assert!(in_order.is_sorted());
         assert!(in_order.windows(2).all(|pair| pair[0] < pair[1]));

@@ -30,6 +30,11 @@ pub fn is_cause(resource: &ResourceReference) -> bool {
     resource.group.as_deref() == Some(GROUP) && cause::ALL.contains(&&*resource.kind)
 }
 
+/// Whether this is what makes a finding one about the image or the architecture that is asked for: of another question it says nothing.
+pub(crate) fn is_of_release(resource: &ResourceReference) -> bool {
+    resource.group.as_deref() == Some(GROUP) && resource.kind == cause::IMAGE
+}
+
 pub(super) fn findings(
     cluster: &ClusterVersion,
     question: Question<'_>,

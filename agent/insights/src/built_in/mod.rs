@@ -37,6 +37,7 @@ use crate::informer_name::InformerName;
 use crate::merge::Attempt;
 use crate::status::sort_into_pools;
 pub use capacity::NodeLoads;
+pub(crate) use cluster_version::is_of_release;
 pub use cluster_version::{is_cause, risk_queries};
 pub use disruption_budgets::blocked_namespaces;
 pub use drains::draining_nodes;

@@ -14,7 +14,7 @@ use drydock_api::insights::{FailurePolicy, InformerState, Insight, MAX_INSIGHTS}
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, is_of_release};
 use crate::finding::{Finding, worst_first};
 use crate::hooks::{Answer, MAX_SKEW_MINUTES};
 use crate::informer_name::InformerName;
@@ -285,6 +285,10 @@ impl Known<'_> {
     }
 
     fn missing(&self, mut insight: Insight) -> Option<Insight> {
+        // The plan asks about another image by now: that says nothing of this one, and holds nobody for a minute.
+        if BuiltIn::of(self.informer).is_some() && insight.scope.resources.iter().any(is_of_release) {
+            return None;
+        }
         let since = insight.missing_since.get_or_insert(Time(self.now)).0;
         (self.now.duration_since(since) < GRACE).then_some(insight)
     }

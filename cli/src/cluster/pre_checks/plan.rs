@@ -61,13 +61,8 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     if is_new && cluster::facts(&cluster).is_ok_and(|facts| is_reached(&target, &facts.version)) {
         return Ok(Found::Reached);
     }
-    if matches!(collection.freshness, Freshness::JustNow | Freshness::ReadOnly) {
-        let is_offered = known.as_ref().is_none_or(|plan| is_about_offered(plan, &cluster));
-        ensure!(
-            is_offered,
-            "the UpdatePlan {name} asks about another image or architecture of {target} than the one that is offered, and that is what would be \
-             requested: take targetImage and targetArchitecture out of it"
-        );
+    if let Some(plan) = known.as_ref().filter(|_| starts(collection.freshness)) {
+        refuse_another_release(plan, &cluster)?;
     }
     if collection.freshness != Freshness::Refreshed {
         match known {
@@ -114,6 +109,30 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     }
     let plan = wait(&api, &name, &plan, &cluster, collection).await?;
     Ok(Found::Populated(Box::new(plan)))
+}
+
+/// Whether an update is to be requested by what the plan says.
+fn starts(freshness: Freshness) -> bool {
+    matches!(freshness, Freshness::JustNow | Freshness::ReadOnly)
+}
+
+/// What would be requested is the release that is offered: a plan of another one says nothing of it.
+fn refuse_another_release(plan: &UpdatePlan, cluster: &ClusterVersion) -> anyhow::Result<()> {
+    let target = &plan.spec.target_release;
+    if is_about_offered(plan, cluster) {
+        return Ok(());
+    }
+    if plan.spec.is_of_hub() {
+        bail!(
+            "the hub asks about another image of {target} at present, and not about the one that is offered, which would be requested: wait until \
+             it asks no more"
+        );
+    }
+    bail!(
+        "the UpdatePlan {} asks about another image or architecture of {target} than the one that is offered, which would be requested: take \
+         targetImage and targetArchitecture out of it",
+        plan_name(target)
+    );
 }
 
 /// Whether a plan asks about the release that is offered under its version.

@@ -108,7 +108,7 @@ function Now({ cluster, now }: { cluster: ClusterRow; now: number }) {
 }
 
 /** Reasons for which a cluster waits that windows and freezes and slots account for. */
-const BY_SCHEDULE = new Set(['AwaitingStartWindow', 'DoesNotFit', 'Frozen', 'WaitingForSlot', 'ReadyToStart', 'Starting']);
+const BY_SCHEDULE = new Set(['AwaitingStartWindow', 'Frozen', 'WaitingForSlot', 'ReadyToStart', 'Starting']);
 
 /** When one of the upgrades that wait for it may start it; one that waits for something else says for what. */
 function ScheduleOf({ one, schedule, upgrade, now }: { one: ClusterDetail['upgrades'][number]; schedule: Schedule; upgrade: Upgrade | undefined; now: number }) {
@@ -116,6 +116,14 @@ function ScheduleOf({ one, schedule, upgrade, now }: { one: ClusterDetail['upgra
     return (
       <p>
         <UpgradeLink of={one.key} /> does not start it {isHeld(upgrade) ? 'before it goes on' : 'as things are'}: <Reason reason={upgrade?.paused ? 'Paused' : (isHeld(upgrade) && upgrade?.halt?.reason) || one.reason} />.
+      </p>
+    );
+  }
+  // What is open now is too short for it, and so may the next ones be.
+  if (one.reason === 'DoesNotFit') {
+    return (
+      <p>
+        <UpgradeLink of={one.key} /> starts it when it fits into a start window: <LongText of={one.message} />
       </p>
     );
   }

@@ -31,11 +31,12 @@ const READER: &str = "drydock-clusterversion-reader";
 /// The most findings that are fed back of a cluster: its worst.
 pub const FINDINGS: usize = 5;
 
-const PLAN_PATHS: [(&str, &str); 9] = [
+const PLAN_PATHS: [(&str, &str); 10] = [
     ("generation", ".metadata.generation"),
     ("observedGeneration", ".status.observedGeneration"),
     ("asked", ".spec.refreshRequestedAt"),
     ("askedFor", ".spec.askedFor"),
+    ("targetImage", ".spec.targetImage"),
     ("collectedAt", ".status.collectedAt"),
     ("phase", ".status.phase"),
     ("verdict", ".status.verdict"),

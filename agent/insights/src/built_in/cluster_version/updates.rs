@@ -56,6 +56,7 @@ fn other_architecture(version: &str) -> Draft {
             summary,
             action,
         )
+        .because(cause::IMAGE, Some(MULTI))
     }
 }
 

@@ -345,6 +345,9 @@ fn is_over(status: &ManifestStatus, question: &PreCheckQuestion) -> bool {
 /// one read of the plan.
 fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Reply> {
     let is_current = is_observed(status)?;
+    if !is_about_image(status, question) {
+        return Some(Reply::Refused(OTHER_IMAGE.into()));
+    }
     // Somebody on the cluster may have asked again since.
     let asked: Timestamp = text(status, "asked")?.parse().ok()?;
     let asked_for = text(status, "askedFor").filter(|_| taken(status, question).is_none())?;
@@ -359,9 +362,14 @@ fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Repl
     })
 }
 
-/// What the agent has found for another upgrade about the same release; of an image nobody says whether it is the same.
+/// Whether the plan asks about the image that this question is about; about none, if it is.
+fn is_about_image(status: &ManifestStatus, question: &PreCheckQuestion) -> bool {
+    text(status, "targetImage").unwrap_or_default() == *question.image
+}
+
+/// What the agent has found for another upgrade about the same release.
 fn found_for_another(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<PreCheckAnswer> {
-    let is_known = question.image.is_empty() && is_observed(status) == Some(true);
+    let is_known = is_about_image(status, question) && is_observed(status) == Some(true);
     answer_of_agent(status).filter(|answer| is_known && answer.may_hold())
 }
 
@@ -387,6 +395,9 @@ fn answer_of_agent(status: &ManifestStatus) -> Option<PreCheckAnswer> {
         findings,
     })
 }
+
+/// What is said of a plan that somebody on the cluster has had asked about another image: the work agent brings it back.
+const OTHER_IMAGE: &str = "somebody on the cluster has changed spec.targetImage of its UpdatePlan: what it says is about another image";
 
 /// A cluster that says that it has more findings than that has lost count.
 const MOST_FINDINGS: usize = 1_000_000;

@@ -160,7 +160,7 @@ fn what_is_fed_back_is_bounded() {
         paths.map_or(0, Vec::len)
     };
     let all: usize = configs.iter().map(count).sum();
-    assert!(all <= 80, "{all} values");
+    assert!(all <= 81, "{all} values");
     let long = "x".repeat(100_000);
     let stopping = [
         but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
@@ -257,6 +257,9 @@ fn an_answer_counts_if_it_is_about_this_question() {
             false,
             false,
         ),
+        (but(&[("targetImage", "")]), true, false),
+        // Somebody has had it asked about another image.
+        (but(&[("targetImage", "quay.io/r@sha256:0")]), false, false),
         (but(&[("askedFor", "team/spring")]), false, false),
         (but(&[("askedFor", "hub/spring 0123")]), false, true),
         (but(&[("observedGeneration", "0")]), false, true),
@@ -272,6 +275,31 @@ fn an_answer_counts_if_it_is_about_this_question() {
             is_earlier,
             "{values:?}"
         );
+    }
+}
+
+/// Whoever takes the image out of the plan has it judge the release that is offered, and the hub would request the other one.
+#[test]
+fn an_answer_about_another_image_is_none() {
+    let image = "quay.io/r@sha256:0";
+    let mut asked = ask(Some("4.14.12"), true, Vec::new());
+    asked.target.image = Some(image.to_owned());
+    asked.question.image = image.into();
+    let work = built(&asked);
+    let manifests = work["spec"]["workload"]["manifests"].as_array().unwrap();
+    let plan = manifests.iter().find(|manifest| manifest["kind"] == "UpdatePlan");
+    assert_eq!(plan.unwrap()["spec"]["targetImage"], image);
+    for (said, is_answer) in [
+        (None, false),
+        (Some(""), false),
+        (Some("x"), false),
+        (Some(image), true),
+    ] {
+        let said = said.map(|said| [("targetImage", said)]);
+        let values = but(said.as_ref().map_or(&[], |said| said.as_slice()));
+        let work = read_work(&asked, Some(&values), &[("version", "4.14.9"), (READ, "version")]);
+        assert_eq!(work.answer.any().is_some(), is_answer, "{values:?}");
+        assert_eq!(work.trouble.is_none(), is_answer, "{values:?}");
     }
 }
 
