@@ -96,6 +96,8 @@ pub struct PlannedUpdate {
     pub image: Option<String>,
     /// The architecture, if one is requested.
     pub architecture: Option<String>,
+    /// The image that is offered under the version, if that is known: who asks for it asks for no other release than the version does.
+    pub offered: Option<String>,
 }
 
 impl PlannedUpdate {
@@ -107,19 +109,21 @@ impl PlannedUpdate {
         }
     }
 
-    /// The same without its image, if `is_offered` says that it is the one of its version: a plan of the version alone is about that.
-    #[must_use]
-    pub fn where_offered(self, is_offered: impl Fn(&str, &str) -> bool) -> Self {
-        let Self { version, image, .. } = &self;
-        let is_known = given(image.as_deref()).is_some_and(|image| is_offered(version, image));
-        let image = self.image.filter(|_| !is_known);
-        Self { image, ..self }
+    /// Whether it is the release that is offered under its version, and no other architecture.
+    pub fn is_of_version(&self) -> bool {
+        self.other_image(self.image.as_deref()).is_none() && given(self.architecture.as_deref()).is_none()
+    }
+
+    /// An image, unless it is the one that is offered.
+    pub(crate) fn other_image<'a>(&self, image: Option<&'a str>) -> Option<&'a str> {
+        let offered = given(self.offered.as_deref());
+        given(image).filter(|image| offered.is_none_or(|offered| !crate::is_same_image(offered, image)))
     }
 
     /// Whether a plan asks about this very release: another image or architecture under the same version is another one.
     pub fn is_asked_by(&self, plan: &UpdatePlanSpec) -> bool {
-        let image = (given(self.image.as_deref()), given(plan.target_image.as_deref()));
-        let is_same_image = match image {
+        let own = self.other_image(self.image.as_deref());
+        let is_same_image = match (own, self.other_image(plan.target_image.as_deref())) {
             (Some(own), Some(asked)) => crate::is_same_image(own, asked),
             (own, asked) => own == asked,
         };

@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::insights::PlannedUpdate;
-use crate::is_same_image;
 use crate::openshift::ClusterVersion;
-use crate::openshift::cluster_version::Release;
 
 use super::{UpgradeJobConfig, absent_spec::default_if_absent};
 pub use crate::upgradeconfig::UpgradeNotification as UpgradeNotificationStatus;
@@ -105,21 +103,21 @@ impl DesiredVersion {
     /// What its UpdatePlan has to be about, on this cluster; a release without a version has none.
     pub fn planned(&self, cluster: &ClusterVersion) -> Option<PlannedUpdate> {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let version = given(&self.version)?;
+        let status = cluster.status.as_ref();
+        let available = status.iter().flat_map(|status| &status.available_updates);
+        let conditional = status.iter().flat_map(|status| &status.conditional_updates);
+        let mut offered = available.chain(conditional.map(|update| &update.release));
+        let offered = offered.find(|release| release.version.as_ref() == Some(&version));
         let update = PlannedUpdate {
-            version: given(&self.version)?,
             image: given(&self.image),
             architecture: given(&self.architecture),
+            offered: offered.and_then(|release| release.image.clone()),
+            version,
         };
-        let status = cluster.status.as_ref();
-        let available = || status.iter().flat_map(|status| &status.available_updates);
-        let conditional = || status.iter().flat_map(|status| &status.conditional_updates);
-        let offered = || available().chain(conditional().map(|update| &update.release));
-        let is_of = |release: &Release, version: &str, image: &str| {
-            let known = release.image.as_deref();
-            release.version.as_deref() == Some(version)
-                && known.is_some_and(|known| is_same_image(known, image))
-        };
-        Some(update.where_offered(|version, image| offered().any(|release| is_of(release, version, image))))
+        // Jobs of a schedule name the image that is offered, and the hub seldom does: of both the plan asks by the version.
+        let image = update.other_image(update.image.as_deref()).map(str::to_owned);
+        Some(PlannedUpdate { image, ..update })
     }
 }
 

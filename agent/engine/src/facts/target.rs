@@ -43,16 +43,14 @@ impl Facts {
             Target::Version { .. } => None,
             Target::Image { image, .. } => Some(image),
         };
-        let update = PlannedUpdate {
-            version,
+        let mut offered = self.cluster.all_offered();
+        let offered = offered.find(|offered| offered.version == version);
+        Some(PlannedUpdate {
             image,
             architecture: None,
-        };
-        let is_offered = |version: &str, image: &str| {
-            let mut offered = self.cluster.all_offered();
-            offered.any(|offered| offered.version == version && is_same_image(&offered.image, image))
-        };
-        Some(update.where_offered(is_offered))
+            offered: offered.map(|offered| offered.image.clone()),
+            version,
+        })
     }
 
     /// The release to which the cluster is being updated, if it is another one, by version or image. It is from when it is asked for, unless the

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use drydock_api::insights::{PlannedUpdate, UpdateInformer, UpdatePlan, UpdatePlanInsight};
+use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::DesiredVersion;
 use drydock_insights::InformerName;
@@ -143,7 +143,8 @@ fn is_about_offered(plan: &UpdatePlan, cluster: &ClusterVersion) -> bool {
         architecture: plan.spec.architecture().map(str::to_owned),
         force: None,
     };
-    asked.planned(cluster) == Some(PlannedUpdate::to_version(&plan.spec.target_release))
+    let asked = asked.planned(cluster);
+    asked.is_some_and(|asked| asked.is_of_version())
 }
 
 /// How old what a plan says may be.

@@ -1,9 +1,10 @@
 //! The list of schedules.
 
 use drydock_api::fact::Unread;
-use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
+use drydock_schedule::version;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
@@ -253,7 +254,10 @@ fn a_run_that_its_update_plan_holds_waits_for_it() {
         next(&with(|cluster| {
             let job = &mut cluster.configs[1].spec.job_template.spec;
             job.config.pre_upgrade_health_checks.check_update_plan = Some(true);
-            let update = PlannedUpdate::to_version("4.16.10");
+            let release = cluster.available_updates().and_then(version::highest).unwrap();
+            let update = release
+                .planned(cluster.cluster_version.as_ref().unwrap())
+                .unwrap();
             cluster.update_plans.insert(update, Ok(state));
         }))
     };

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::fixture::*;
 use super::world::World;
 use crate::job::{JobStep, JobWrite, Need};
-use drydock_api::insights::{PlannedUpdate, UpdatePlanState};
+use drydock_api::insights::UpdatePlanState;
 
 fn alert(name: &str, namespace: &str) -> crate::job::health::Alert {
     let mut alert = labels("alertname", name);
@@ -241,6 +241,7 @@ fn the_plan_that_counts_is_that_of_the_very_release() {
         };
         let update = release.planned(&World::new([]).cluster).unwrap();
         assert_eq!((update.image.as_deref(), update.architecture.as_deref()), planned);
+        assert_eq!(update.is_of_version(), planned == (None, None));
         let mut job = job("j");
         job.spec.desired_version = Some(release);
         job.spec.config.pre_upgrade_health_checks.check_update_plan = Some(true);
@@ -259,7 +260,8 @@ fn the_plan_that_counts_is_that_of_the_very_release() {
 #[test]
 fn without_a_version_or_the_wish_no_update_plan_is_looked_at() {
     let mut world = World::new([job("j")]);
-    world.unreadable = vec![Need::UpdatePlan(PlannedUpdate::to_version("4.16.5"))];
+    let release = job("j").spec.desired_version.unwrap();
+    world.unreadable = vec![Need::UpdatePlan(release.planned(&world.cluster).unwrap())];
     world.settle("j");
     assert!(world.cluster.spec.desired_update.is_some());
     let mut hooks_only = job("j");
