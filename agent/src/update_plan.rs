@@ -3,7 +3,7 @@
 use drydock_api::conditions;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::{
-    PlannedUpdate, UpdatePlan, UpdatePlanInsight, UpdatePlanState, Verdict, condition, plan_name,
+    PlanAsker, PlannedUpdate, UpdatePlan, UpdatePlanInsight, UpdatePlanState, Verdict, condition, plan_name,
 };
 use drydock_api::names::AGENT_MANAGER;
 use drydock_insights::pre_checks::{Population, of_plan, population};
@@ -39,7 +39,7 @@ pub async fn read(
             state => Ok(state),
         },
         Err(kube::Error::Api(refused)) if refused.reason == "NotFound" && refused.details.is_some() => {
-            Ok(UpdatePlanState::Outdated)
+            Ok(UpdatePlanState::Outdated(PlanAsker::Cluster))
         }
         Err(error) => Err(Unread::Failed(refusal::words(&error))),
     }
@@ -52,11 +52,12 @@ pub async fn read(
 pub(crate) async fn request(
     client: &Client,
     update: &PlannedUpdate,
+    asker: PlanAsker,
     now: Timestamp,
 ) -> Result<(), kube::Error> {
     let api: Api<UpdatePlan> = Api::all(client.clone());
     let parameters = PatchParams::apply(AGENT_MANAGER).force();
-    let wanted = Patch::Apply(update.plan_request(now));
+    let wanted = Patch::Apply(update.plan_request(asker, now));
     api.patch(&plan_name(&update.version), &parameters, &wanted)
         .await
         .map(drop)
@@ -78,9 +79,10 @@ fn state(
     update: &PlannedUpdate,
     now: Timestamp,
 ) -> UpdatePlanState {
+    let asker = plan.spec.asker();
     if !update.is_asked_by(&plan.spec) {
-        if !plan.spec.is_of_hub() {
-            return UpdatePlanState::Outdated;
+        if asker == PlanAsker::Cluster {
+            return UpdatePlanState::Outdated(asker);
         }
         let why = "the hub asks about another image or architecture of this version at present";
         return UpdatePlanState::Held(why.to_owned());
@@ -88,14 +90,14 @@ fn state(
     let status = plan.status.clone().unwrap_or_default();
     match population(plan) {
         Population::Awaits(_) | Population::Unseen => return UpdatePlanState::Collecting,
-        Population::Over => return UpdatePlanState::Outdated,
+        Population::Over => return UpdatePlanState::Outdated(asker),
         Population::Populated => {}
     }
     let is_of_base = current.is_some() && status.base_version.as_deref() == current;
     let collected = status.collected_at.as_ref();
     let is_recent = collected.is_some_and(|collected| now.duration_since(collected.0) < FRESH);
     if !is_of_base || !is_recent {
-        return UpdatePlanState::Outdated;
+        return UpdatePlanState::Outdated(asker);
     }
     let may_start = status.verdict.is_some_and(|verdict| verdict != Verdict::Stop);
     if may_start && conditions::is_true(&status.conditions, condition::STARTABLE) {
@@ -135,7 +137,10 @@ mod tests {
             architecture: architecture.map(str::to_owned),
             offered: Some(image_of("o")),
         };
-        let (startable, outdated) = (UpdatePlanState::Startable, UpdatePlanState::Outdated);
+        let (startable, outdated) = (
+            UpdatePlanState::Startable,
+            UpdatePlanState::Outdated(PlanAsker::Cluster),
+        );
         let plain = || update(None, None);
         let one = || update(Some(image("a")), None);
         let other = || update(Some(image("b")), None);
@@ -157,7 +162,7 @@ mod tests {
             (multi(), plain(), outdated),
             (multi(), multi(), startable),
         ] {
-            let mut plan = asked.plan_request(NOW.parse().unwrap());
+            let mut plan = asked.plan_request(PlanAsker::Cluster, NOW.parse().unwrap());
             plan["status"] = json!({
                 "baseVersion": "4.14.3", "phase": "Ready", "collectedAt": NOW, "verdict": "Go",
                 "conditions": [{"type": "Startable", "status": "True", "reason": "R", "message": "", "lastTransitionTime": NOW}],
@@ -179,7 +184,7 @@ mod tests {
             let is_plain = wanted.architecture.is_none_or(|text| text.is_empty());
             let is_startable = is_about_same && is_plain;
             assert_eq!(said == UpdatePlanState::Startable, is_startable, "{asked:?}");
-            assert_ne!(said, UpdatePlanState::Outdated);
+            assert!(!matches!(said, UpdatePlanState::Outdated(_)));
         }
     }
 
@@ -216,6 +221,36 @@ mod tests {
         }
     }
 
+    /// The hub would change back what is not its own, and say meanwhile that somebody has changed it.
+    #[test]
+    fn a_plan_of_the_hub_is_asked_anew_without_a_change_of_its_question() {
+        let image = |digit: &str| format!("quay.io/r@sha256:{}", digit.repeat(64));
+        let update = PlannedUpdate {
+            image: Some(image("o")),
+            offered: Some(image("o")),
+            ..PlannedUpdate::to_version("4.14.4")
+        };
+        let plan: UpdatePlan = serde_json::from_value(json!({
+            "metadata": {"name": "update-plan-4.14.4"},
+            "spec": {
+                "targetRelease": "4.14.4", "targetImage": "", "refreshRequestedAt": "2026-01-05T07:00:00Z", "askedFor": "hub/spring",
+            },
+            "status": {
+                "baseVersion": "4.14.3", "phase": "Ready", "collectedAt": "2026-01-05T07:00:00Z", "verdict": "Go",
+            },
+        }))
+        .unwrap();
+        let now = NOW.parse().unwrap();
+        let said = state(&plan, Some("4.14.3"), &update, now);
+        assert_eq!(said, UpdatePlanState::Outdated(PlanAsker::Hub));
+        let spec = json!({"targetRelease": "4.14.4", "localRefreshRequestedAt": NOW});
+        assert_eq!(update.plan_request(PlanAsker::Hub, now)["spec"], spec);
+        let own = json!({
+            "targetRelease": "4.14.4", "targetImage": image("o"), "targetArchitecture": "", "refreshRequestedAt": NOW,
+        });
+        assert_eq!(update.plan_request(PlanAsker::Cluster, now)["spec"], own);
+    }
+
     /// What held it may be corrected, and something else may have come up: only what is fresh counts, either way.
     #[test]
     fn only_what_is_fresh_holds_or_frees() {
@@ -236,10 +271,20 @@ mod tests {
             ("Ready", fresh, "Caution", UpdatePlanState::Startable),
             ("Ready", fresh, "Stop", held.clone()),
             ("Failed", fresh, "Stop", held),
-            ("Ready", old, "Go", UpdatePlanState::Outdated),
-            ("Ready", old, "Stop", UpdatePlanState::Outdated),
+            ("Ready", old, "Go", UpdatePlanState::Outdated(PlanAsker::Cluster)),
+            (
+                "Ready",
+                old,
+                "Stop",
+                UpdatePlanState::Outdated(PlanAsker::Cluster),
+            ),
             ("Collecting", old, "Go", UpdatePlanState::Collecting),
-            ("Stale", fresh, "Go", UpdatePlanState::Outdated),
+            (
+                "Stale",
+                fresh,
+                "Go",
+                UpdatePlanState::Outdated(PlanAsker::Cluster),
+            ),
         ] {
             assert_eq!(
                 with(phase, collected, verdict),
@@ -250,7 +295,10 @@ mod tests {
         let of_another_version = json!({
             "observedGeneration": 2, "baseVersion": "4.14.2", "phase": "Ready", "collectedAt": fresh, "verdict": "Go",
         });
-        assert_eq!(said(&of_another_version), UpdatePlanState::Outdated);
+        assert_eq!(
+            said(&of_another_version),
+            UpdatePlanState::Outdated(PlanAsker::Cluster)
+        );
         assert_eq!(
             said(&json!({"observedGeneration": 1})),
             UpdatePlanState::Collecting

@@ -1,6 +1,6 @@
 //! The writes that a decision asks for.
 
-use drydock_api::insights::PlannedUpdate;
+use drydock_api::insights::{PlanAsker, PlannedUpdate};
 use drydock_api::lock::LockKey;
 use drydock_api::machine_api::MachineSet;
 
@@ -40,7 +40,12 @@ pub enum Command {
     /// The file-integrity operator starts over, for this version.
     ReinitializeFileIntegrity(String),
     /// The informers of update insights are asked about this update: its UpdatePlan is created, or refreshed.
-    RequestUpdatePlan(PlannedUpdate),
+    RequestUpdatePlan {
+        /// The update.
+        update: PlannedUpdate,
+        /// Whose plan it is.
+        asker: PlanAsker,
+    },
     /// Removes what blocks drains.
     ActOnPods(Vec<drains::Action>),
 }
@@ -55,7 +60,7 @@ impl Command {
             Self::Silence(_) => Write::Silence,
             Self::CreateMachineSet(_) | Self::DeleteMachineSet(_) => Write::MachineSet,
             Self::ReinitializeFileIntegrity(_) => Write::FileIntegrity,
-            Self::RequestUpdatePlan(_) => Write::UpdatePlan,
+            Self::RequestUpdatePlan { .. } => Write::UpdatePlan,
             Self::ActOnPods(_) => Write::Pod,
         }
     }

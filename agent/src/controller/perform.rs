@@ -140,9 +140,9 @@ async fn one(shared: &Shared, command: &Command) -> Result<(), ReconcileError> {
             "the annotation of FileIntegrity osd-fileintegrity".to_owned(),
             write::reinitialize_file_integrity(client, version).await,
         ),
-        Command::RequestUpdatePlan(update) => (
+        Command::RequestUpdatePlan { update, asker } => (
             format!("the UpdatePlan of {}", update.version),
-            update_plan::request(client, update, shared.context.clock.now()).await,
+            update_plan::request(client, update, *asker, shared.context.clock.now()).await,
         ),
         Command::ActOnPods(actions) => (
             "pods that block drains".to_owned(),

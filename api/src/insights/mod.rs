@@ -22,8 +22,9 @@ pub use update_informer::{
     UpdateInformerSpec, UpdateInformerStatus,
 };
 pub use update_plan::{
-    InsightCounts, LevelCounts, PlanAcceptedRisk, PlanInformer, PlanPhase, PlannedUpdate, SeenRisk,
-    UpdatePlan, UpdatePlanSpec, UpdatePlanState, UpdatePlanStatus, Verdict, VerdictReason, plan_name,
+    InsightCounts, LevelCounts, PlanAcceptedRisk, PlanAsker, PlanInformer, PlanPhase, PlannedUpdate,
+    SeenRisk, UpdatePlan, UpdatePlanSpec, UpdatePlanState, UpdatePlanStatus, Verdict, VerdictReason,
+    plan_name,
 };
 pub use update_plan_insight::{
     PlanInsight, UpdatePlanInsight, UpdatePlanInsightSpec, UpdatePlanInsightStatus,

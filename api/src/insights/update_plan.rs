@@ -68,6 +68,13 @@ pub struct UpdatePlanSpec {
         deserialize_with = "crate::instant::deserialize_some"
     )]
     pub refresh_requested_at: Option<Time>,
+    /// The same as `refreshRequestedAt`, by who is on the cluster while the hub has it asked: what the hub has written stays as it is.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
+    pub local_refresh_requested_at: Option<Time>,
 }
 
 /// The name of the plan of a target: there is one for each, since the API server allows no other name (insights.md, section 1.6).
@@ -76,14 +83,49 @@ pub fn plan_name(target: &str) -> String {
 }
 
 impl UpdatePlanSpec {
-    /// Whether the hub has it asked.
-    pub fn is_of_hub(&self) -> bool {
-        given(self.asked_for.as_deref()).is_some()
+    /// Who has it asked.
+    pub fn asker(&self) -> PlanAsker {
+        match given(self.asked_for.as_deref()) {
+            Some(_) => PlanAsker::Hub,
+            None => PlanAsker::Cluster,
+        }
+    }
+
+    /// When somebody last had everything asked anew.
+    pub fn last_refresh(&self) -> Option<Timestamp> {
+        let own = self.refresh_requested_at.as_ref();
+        let local = self.local_refresh_requested_at.as_ref();
+        own.max(local).map(|time| time.0)
     }
 
     /// The architecture that is asked about, if the update is to change it: the hub's changes none, whatever somebody else has left here.
     pub fn architecture(&self) -> Option<&str> {
-        given(self.target_architecture.as_deref()).filter(|_| !self.is_of_hub())
+        given(self.target_architecture.as_deref()).filter(|_| self.asker() == PlanAsker::Cluster)
+    }
+}
+
+/// Who has the informers asked about an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanAsker {
+    /// Somebody on the cluster, or an engine of its agent.
+    Cluster,
+    /// The hub, which writes the whole question.
+    Hub,
+}
+
+impl PlanAsker {
+    /// What is applied of a plan that this one has asked, to have everything asked anew. Of the hub's question nothing is changed: the hub would
+    /// change it back.
+    pub fn refresh(self, target: &str, at: Timestamp) -> Value {
+        let field = match self {
+            Self::Cluster => "refreshRequestedAt",
+            Self::Hub => "localRefreshRequestedAt",
+        };
+        json!({
+            "apiVersion": UpdatePlan::api_version(&()), "kind": UpdatePlan::kind(&()),
+            "metadata": {"name": plan_name(target)},
+            "spec": {"targetRelease": target, field: at.to_string()},
+        })
     }
 }
 
@@ -131,17 +173,16 @@ impl PlannedUpdate {
         is_same_image && architecture == plan.architecture()
     }
 
-    /// What is applied of its UpdatePlan to have the informers asked: it is created, or refreshed.
-    pub fn plan_request(&self, at: Timestamp) -> Value {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        json!({
-            "apiVersion": UpdatePlan::api_version(&()), "kind": UpdatePlan::kind(&()),
-            "metadata": {"name": plan_name(&self.version)},
-            "spec": {
-                "targetRelease": self.version, "targetImage": text(&self.image), "targetArchitecture": text(&self.architecture),
-                "refreshRequestedAt": at.to_string(),
-            },
-        })
+    /// What is applied of its UpdatePlan to have the informers asked: it is created, or refreshed. A plan that the hub has asked is refreshed as
+    /// it is: it is about this very update.
+    pub fn plan_request(&self, asker: PlanAsker, at: Timestamp) -> Value {
+        let mut plan = asker.refresh(&self.version, at);
+        if asker == PlanAsker::Cluster {
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            plan["spec"]["targetImage"] = text(&self.image).into();
+            plan["spec"]["targetArchitecture"] = text(&self.architecture).into();
+        }
+        plan
     }
 }
 
@@ -152,8 +193,8 @@ fn given(text: Option<&str>) -> Option<&str> {
 /// What an UpdatePlan says of the start of its update (insights.md, section 1.6).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpdatePlanState {
-    /// There is none, or what it says is of long ago: the informers have to be asked.
-    Outdated,
+    /// There is none, or what it says is of long ago: the informers have to be asked, in a plan of this one.
+    Outdated(PlanAsker),
     /// The informers are being asked.
     Collecting,
     /// There are findings that nobody has accepted, or informers that do not answer; in words.
@@ -169,7 +210,7 @@ impl UpdatePlanState {
             Self::Startable => None,
             Self::Held(why) => Some(format!("the update to {version} may not start: {why}")),
             Self::Collecting => Some(format!("informers are being asked about the update to {version}")),
-            Self::Outdated => Some(format!("informers are to be asked about the update to {version}")),
+            Self::Outdated(_) => Some(format!("informers are to be asked about the update to {version}")),
         }
     }
 }

@@ -37,7 +37,9 @@ pub fn request(facts: &Facts, findings: &[Finding]) -> Option<Command> {
     let others = findings
         .iter()
         .any(|finding| finding.blocks && finding.reason != reason::UPDATE_PLAN);
-    let is_outdated = matches!(facts.seen.update_plan, Ok(UpdatePlanState::Outdated));
-    let update = planned(facts).filter(|_| is_outdated && !others)?;
-    Some(Command::RequestUpdatePlan(update))
+    let Ok(UpdatePlanState::Outdated(asker)) = facts.seen.update_plan else {
+        return None;
+    };
+    let update = planned(facts).filter(|_| !others)?;
+    Some(Command::RequestUpdatePlan { update, asker })
 }

@@ -6,7 +6,7 @@ mod wanted;
 
 use std::collections::BTreeSet;
 
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlanAsker, UpdatePlanState};
 use drydock_api::machine_api::MachineSet;
 use drydock_api::upgradeconfig::UpgradeType;
 use jiff::SignedDuration;
@@ -55,7 +55,7 @@ impl Agent {
             nodes: Vec::new(),
             pods: Vec::new(),
             is_lock_granted: true,
-            update_plan: UpdatePlanState::Outdated,
+            update_plan: UpdatePlanState::Outdated(PlanAsker::Cluster),
             pools: Vec::new(),
         }
     }

@@ -155,8 +155,7 @@ pub fn is_reached(target: &str, version: &str) -> bool {
 /// When somebody was last interested in a plan.
 fn last_asked(plan: &UpdatePlan) -> Option<Timestamp> {
     let created = plan.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    let refreshed = plan.spec.refresh_requested_at.as_ref().map(|time| time.0);
-    created.max(refreshed)
+    created.max(plan.spec.last_refresh())
 }
 
 #[cfg(test)]

@@ -154,12 +154,13 @@ fn of_update_plan(pass: &mut Pass<'_>, update: PlannedUpdate) -> Option<String> 
     match &seen.update_plan {
         Ok(state) => {
             // Most informers answer within seconds, and all of them within two minutes.
-            if matches!(state, UpdatePlanState::Outdated | UpdatePlanState::Collecting) {
+            if matches!(state, UpdatePlanState::Outdated(_) | UpdatePlanState::Collecting) {
                 pass.wake_at(later(pass.now(), WHILE_ASKED));
             }
-            if *state == UpdatePlanState::Outdated {
+            if let UpdatePlanState::Outdated(asker) = *state {
                 pass.write(JobWrite::RequestUpdatePlan {
                     update,
+                    asker,
                     at: pass.now(),
                 });
             }

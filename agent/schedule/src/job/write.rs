@@ -1,7 +1,7 @@
 //! The writes that a decision asks for. Each says which version of its object the decision has seen: the controller writes with that
 //! as a precondition, and a conflict means that the decision is made anew.
 
-use drydock_api::insights::{PlannedUpdate, plan_name};
+use drydock_api::insights::{PlanAsker, PlannedUpdate, plan_name};
 use drydock_api::lock::LockKey;
 use drydock_api::names::{
     HOOK_JOB_FINALIZER, PAUSED_ON_FAILURE_ANNOTATION, UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION,
@@ -98,6 +98,8 @@ pub enum JobWrite {
     RequestUpdatePlan {
         /// The update.
         update: PlannedUpdate,
+        /// Whose plan it is.
+        asker: PlanAsker,
         /// When that was found to be necessary.
         at: Timestamp,
     },
@@ -164,10 +166,10 @@ impl JobWrite {
     pub fn request(&self) -> Request<'_> {
         let (object, metadata, rest) = match self {
             Self::CreateHookJob(job) => return Request::Create(job),
-            Self::RequestUpdatePlan { update, at } => {
+            Self::RequestUpdatePlan { update, asker, at } => {
                 return Request::Apply {
                     name: plan_name(&update.version),
-                    body: update.plan_request(*at),
+                    body: update.plan_request(*asker, *at),
                 };
             }
             Self::TakeLock { cluster_version, key } => (

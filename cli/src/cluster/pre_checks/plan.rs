@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
+use drydock_api::insights::{PlanAsker, UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::DesiredVersion;
 use drydock_insights::InformerName;
@@ -17,8 +17,7 @@ use drydock_runtime::pages::list_all;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::runtime::wait::await_condition;
-use kube::{Api, Client, Resource};
-use serde_json::json;
+use kube::{Api, Client};
 
 use super::super::{live, print};
 use super::{Collection, Freshness, whole_seconds};
@@ -56,6 +55,9 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     let known = known.with_context(|| format!("reading the UpdatePlan {name}"))?;
     let is_new = known.is_none();
     let at = refreshed_at(known.as_ref(), server.now());
+    let asker = known
+        .as_ref()
+        .map_or(PlanAsker::Cluster, |plan| plan.spec.asker());
     let informers = enabled_informers(&server.client).await?;
     let cluster = live::cluster_version(&server.client).await?;
     if is_new && cluster::facts(&cluster).is_ok_and(|facts| is_reached(&target, &facts.version)) {
@@ -94,7 +96,7 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
             _ => {}
         }
     }
-    let plan = refresh(&api, &name, &target, at).await?;
+    let plan = refresh(&api, &name, &target, asker, at).await?;
     // Without an agent the cluster's own objects say what they can, unless there are others who should be asked, or something is accepted.
     let accepts = !collection.acceptance.accept.is_empty();
     let is_needed = accepts || !informers.is_empty();
@@ -122,7 +124,7 @@ fn refuse_another_release(plan: &UpdatePlan, cluster: &ClusterVersion) -> anyhow
     if is_about_offered(plan, cluster) {
         return Ok(());
     }
-    if plan.spec.is_of_hub() {
+    if plan.spec.asker() == PlanAsker::Hub {
         bail!(
             "the hub asks about another image of {target} at present, and not about the one that is offered, which would be requested: wait until \
              it asks no more"
@@ -249,8 +251,8 @@ fn is_of_request(plan: &UpdatePlan, cluster: &ClusterVersion) -> bool {
 /// When everything is asked anew: in whole seconds, and later than before, which may have been in this second. A time of the future is of a clock
 /// that was set back since.
 fn refreshed_at(known: Option<&UpdatePlan>, now: Timestamp) -> Timestamp {
-    let before = known.and_then(|plan| plan.spec.refresh_requested_at.as_ref());
-    let after = before.and_then(|before| before.0.checked_add(SignedDuration::from_secs(1)).ok());
+    let before = known.and_then(|plan| plan.spec.last_refresh());
+    let after = before.and_then(|before| before.checked_add(SignedDuration::from_secs(1)).ok());
     let after = after.filter(|after| after.duration_since(now) < CLOCK_SKEW);
     whole_seconds(after.map_or(now, |after| after.max(now)))
 }
@@ -260,14 +262,10 @@ async fn refresh(
     api: &Api<UpdatePlan>,
     name: &str,
     target: &str,
+    asker: PlanAsker,
     at: Timestamp,
 ) -> anyhow::Result<UpdatePlan> {
-    let plan = json!({
-        "apiVersion": UpdatePlan::api_version(&()),
-        "kind": UpdatePlan::kind(&()),
-        "metadata": {"name": name},
-        "spec": {"targetRelease": target, "refreshRequestedAt": at.to_string()},
-    });
+    let plan = asker.refresh(target, at);
     let parameters = PatchParams::apply(MANAGER).force();
     let applied = api.patch(name, &parameters, &Patch::Apply(plan)).await;
     applied.with_context(|| format!("applying the UpdatePlan {name}"))
@@ -356,6 +354,8 @@ pub async fn parts(client: &Client, plan: &UpdatePlan) -> anyhow::Result<Vec<Upd
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! The list of schedules.
 
 use drydock_api::fact::Unread;
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlanAsker, UpdatePlanState};
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
 use drydock_schedule::version;
@@ -267,7 +267,7 @@ fn a_run_that_its_update_plan_holds_waits_for_it() {
         held.starts_with("Unhealthy: wait") && held.contains("a pool is paused"),
         "{held}"
     );
-    let outdated = with_plan(UpdatePlanState::Outdated);
+    let outdated = with_plan(UpdatePlanState::Outdated(PlanAsker::Cluster));
     assert!(
         outdated.contains("informers are to be asked about the update to 4.16.10"),
         "{outdated}"

@@ -1,7 +1,7 @@
 //! The phases and the steps.
 
 use super::*;
-use drydock_api::insights::PlannedUpdate;
+use drydock_api::insights::{PlanAsker, PlannedUpdate};
 
 #[test]
 fn a_new_upgrade_waits_for_its_time_and_then_tells_the_cluster_channel_and_release() {
@@ -296,8 +296,17 @@ fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
     );
     assert!(waits(&agent).contains("etcd is degraded"), "{}", waits(&agent));
     agent.unhealthy.clear();
-    let request = Command::RequestUpdatePlan(PlannedUpdate::to_version("4.14.12"));
-    assert_eq!(agent.look().0, std::slice::from_ref(&request));
+    let offered = |release: &&ReleaseRef| release.version == "4.14.12";
+    let offered = agent.cluster().all_offered().find(offered).cloned();
+    let update = PlannedUpdate {
+        offered: offered.map(|offered| offered.image),
+        ..PlannedUpdate::to_version("4.14.12")
+    };
+    let request = |asker| Command::RequestUpdatePlan {
+        update: update.clone(),
+        asker,
+    };
+    assert_eq!(agent.look().0, [request(PlanAsker::Cluster)]);
     for (state, words) in [
         (
             UpdatePlanState::Collecting,
@@ -313,8 +322,10 @@ fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
         assert!(waits(&agent).contains(words), "{}", waits(&agent));
     }
     // What held it may be corrected since.
-    agent.update_plan = UpdatePlanState::Outdated;
-    assert_eq!(agent.look().0, [request]);
+    for asker in [PlanAsker::Cluster, PlanAsker::Hub] {
+        agent.update_plan = UpdatePlanState::Outdated(asker);
+        assert_eq!(agent.look().0, [request(asker)]);
+    }
     agent.broken.insert(Need::UpdatePlan);
     assert_eq!(agent.look().0, []);
     assert!(waits(&agent).contains("cannot check whether the update to 4.14.12 may start: forbidden"));

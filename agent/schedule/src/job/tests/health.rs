@@ -6,7 +6,7 @@ use serde_json::json;
 use super::fixture::*;
 use super::world::World;
 use crate::job::{JobStep, JobWrite, Need};
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlanAsker, UpdatePlanState};
 
 fn alert(name: &str, namespace: &str) -> crate::job::health::Alert {
     let mut alert = labels("alertname", name);
@@ -247,7 +247,7 @@ fn the_plan_that_counts_is_that_of_the_very_release() {
         job.spec.config.pre_upgrade_health_checks.check_update_plan = Some(true);
         job.spec.desired_version_check_availability = Some(false);
         let mut world = World::new([job]);
-        world.update_plan = UpdatePlanState::Outdated;
+        world.update_plan = UpdatePlanState::Outdated(PlanAsker::Cluster);
         let request =
             world.reconcile_before("j", |write| matches!(write, JobWrite::RequestUpdatePlan { .. }));
         let JobWrite::RequestUpdatePlan { update: asked, .. } = request else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::fact::Unread;
-use drydock_api::insights::UpdatePlanState;
+use drydock_api::insights::{PlanAsker, UpdatePlanState};
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{HookStatus, UpgradeJob, UpgradeJobHook, UpgradeSuspensionWindow};
@@ -64,7 +64,7 @@ impl World {
             pools: BTreeMap::new(),
             operators: Vec::new(),
             alerts: Vec::new(),
-            update_plan: UpdatePlanState::Outdated,
+            update_plan: UpdatePlanState::Outdated(PlanAsker::Cluster),
             unreadable: Vec::new(),
             refused: Vec::new(),
             refused_hook_jobs: BTreeMap::new(),
