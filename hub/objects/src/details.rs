@@ -125,6 +125,9 @@ impl ClusterDetails {
 /// Why a cluster is where it is, and what it has drifted to since.
 fn message(status: &ClusterStatus) -> String {
     let said = status.reason.to_string();
+    if let Some(release) = &status.goes_on_to {
+        return format!("{said}; the update to {release} of its earlier attempt still goes on there");
+    }
     let runs = status.version.as_deref();
     match runs.filter(|runs| status.drifted && !said.contains(runs)) {
         Some(runs) => format!("{said}; it has drifted: it runs {runs}, which this upgrade did not ask for"),
@@ -264,6 +267,7 @@ mod tests {
             initialized: false,
             applied: false,
             drifted: false,
+            goes_on_to: None,
         }
     }
 

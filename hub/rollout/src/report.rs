@@ -35,6 +35,8 @@ pub struct ClusterStatus {
     pub applied: bool,
     /// It runs a newer version than the target.
     pub drifted: bool,
+    /// The release to which the update of an earlier attempt still goes on there.
+    pub goes_on_to: Option<Arc<str>>,
 }
 
 impl ClusterStatus {

@@ -86,7 +86,7 @@ describe('the legend', () => {
     const waiting = new ClusterTable();
     waiting.load(of);
     const { legend: entries } = coloring(waiting, Uint32Array.of(0, 1, 2), 'window', NOW);
-    expect(entries.map((entry) => `${entry.label} ${entry.count}`)).toEqual(['no start window holds it back 1', 'opens within an hour 1', 'fits in no start window 1']);
+    expect(entries.map((entry) => `${entry.label} ${entry.count}`)).toEqual(['waits for no start window now 1', 'opens within an hour 1', 'fits in no start window 1']);
   });
   it('counts findings', () => expect(legend('finding')).toEqual(['Error 1', 'Warning 1', 'no open finding 2']));
 

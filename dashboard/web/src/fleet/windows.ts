@@ -6,7 +6,7 @@ export const WINDOWS = ['open', 'hour', 'day', 'week', 'later', 'never', 'none']
 export type WindowClass = (typeof WINDOWS)[number];
 
 export const WINDOW_LABEL: Record<WindowClass, string> = {
-  open: 'no start window holds it back',
+  open: 'waits for no start window now',
   hour: 'opens within an hour',
   day: 'opens within a day',
   week: 'opens within a week',

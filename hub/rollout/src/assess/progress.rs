@@ -162,6 +162,14 @@ pub(crate) fn is_agent_at_work(work: &Work) -> bool {
     feedback.phase == Some(AgentPhase::Upgrading) && is_ours
 }
 
+/// Whether the cluster is on its way to a target, as far as is known.
+pub(crate) fn is_update_under_way(work: &Work, target: &Target) -> bool {
+    let feedback = work.feedback.cluster_version();
+    feedback.is_some_and(|feedback| {
+        feedback.state == Some(UpdateState::Partial) && shows(feedback, target) == Shows::Target
+    })
+}
+
 fn initialized(reason: Reason) -> Progress {
     Progress::Going(ClusterState::Initialized, reason)
 }

@@ -14,7 +14,9 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use drydock_rollout::{Action, ClusterState, EndState, Enforcement, IntOrPercent, Reason, WorkKind};
+use drydock_rollout::{
+    Action, ClusterState, ClusterStatus, EndState, Enforcement, IntOrPercent, Reason, WorkKind,
+};
 use proptest::prelude::*;
 
 use event::{Event, Fleet, SpecEdit, events, fleets};
@@ -102,12 +104,16 @@ fn three(limit: u32, pre: bool, max_failures: Option<u32>) -> World {
 }
 
 fn reason(world: &mut World, number: usize) -> Option<Reason> {
+    status(world, number).map(|status| status.reason)
+}
+
+fn status(world: &mut World, number: usize) -> Option<ClusterStatus> {
     let plan = world.plan();
     let mut decider = drydock_rollout::Decider::of(world.observed.clone());
     decider.plan(world.now, &|_| false);
     let mut clusters = decider.clusters(&plan.report, world.now);
     let found = clusters.find(|(found, _)| **found == name(number));
-    found.map(|(_, status)| status.reason)
+    found.map(|(_, status)| status)
 }
 
 #[test]
@@ -308,6 +314,33 @@ fn a_retry_by_any_new_value_starts_a_failed_cluster_over_once() {
     }
     // It is on the records three times, and none of them is lost.
     assert_eq!(world.observed.rows[&name(1)].entries.len(), 3);
+}
+
+/// It is not at rest, though it is not counted as in flight before its turn comes.
+#[test]
+fn a_retried_cluster_that_waits_says_that_its_earlier_update_goes_on() {
+    let mut world = World::new(&Fleet::plain(1, 1));
+    world.settle();
+    let target = world.spec().goal.target.clone().unwrap().to_string();
+    // It is read, asked for the target, and on its way.
+    for _ in 0..2 {
+        world.happen(&Event::Progress(0));
+        world.settle();
+    }
+    world.happen(&Event::Minutes(7 * 24 * 60));
+    world.settle();
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "UpgradeTimedOut");
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
+    world.happen(&Event::Retry(None));
+    world.settle();
+    let goes_on = |world: &mut World| {
+        let status = status(world, 0).unwrap();
+        assert_eq!(status.state, ClusterState::NotStarted);
+        status.goes_on_to
+    };
+    assert_eq!(goes_on(&mut world).as_deref(), Some(&*target));
+    world.is_sent_back(0);
+    assert_eq!(goes_on(&mut world), None);
 }
 
 #[test]

@@ -133,39 +133,7 @@ impl ClusterView<'_> {
             AnswerSource::ClusterVersion => findings.map(|found| self.by_hub(found, &risks)).collect(),
             AnswerSource::Agent { .. } => findings.map(|found| self.by_agent(work, found, &risks)).collect(),
         };
-        if let (
-            KnownAnswer::Earlier(_),
-            AnswerSource::Agent {
-                stops, unaccepted, ..
-            },
-        ) = (&work.answer, &mut answer.source)
-        {
-            // Its agent may be silent since an acceptance has ended.
-            let pairs = answer.findings.iter().zip(&judged);
-            let is_ended = |(said, now): &(&Finding, &Finding)| {
-                said.acceptance.is_accepted() && now.acceptance.why_ended().is_some()
-            };
-            let ended = pairs.filter(is_ended).count();
-            *unaccepted += ended;
-            *stops |= ended > 0;
-        }
-        if let (
-            KnownAnswer::OfAnother(_),
-            AnswerSource::Agent {
-                stops, unaccepted, ..
-            },
-        ) = (&work.answer, &mut answer.source)
-        {
-            let for_another = answer
-                .findings
-                .iter()
-                .filter(|found| found.acceptance.is_accepted());
-            *unaccepted += for_another.count();
-            let accepted = judged
-                .iter()
-                .filter(|found| found.acceptance == FindingAcceptance::Unconfirmed);
-            *stops = *unaccepted > accepted.count();
-        }
+        recount(&work.answer, &mut answer.source, &answer.findings, &judged);
         let without_image = work.without_image.as_ref();
         if let Some(found) = without_image.filter(|_| self.requests_by_version_alone()) {
             let found = self.by_hub(found, &risks);
@@ -263,6 +231,35 @@ impl ClusterView<'_> {
         } else {
             FindingAcceptance::None
         }
+    }
+}
+
+/// What an agent has counted, as it is now: findings that it `said`, and what is accepted of them `now`. Its answer to the present question counts
+/// as it is; one from before does not know that an acceptance has ended since, as its agent may be silent; and one for another upgrade counts
+/// what is accepted for that one, which is not accepted here, and nothing of what is accepted here.
+fn recount(known: &KnownAnswer, source: &mut AnswerSource, said: &[Finding], now: &[Finding]) {
+    let AnswerSource::Agent {
+        stops, unaccepted, ..
+    } = source
+    else {
+        return;
+    };
+    match known {
+        KnownAnswer::Earlier(_) => {
+            let pairs = said.iter().zip(now);
+            let is_ended = |(said, now): &(&Finding, &Finding)| {
+                said.acceptance.is_accepted() && now.acceptance.why_ended().is_some()
+            };
+            let ended = pairs.filter(is_ended).count();
+            *unaccepted += ended;
+            *stops |= ended > 0;
+        }
+        KnownAnswer::OfAnother(_) => {
+            *unaccepted += said.iter().filter(|found| found.acceptance.is_accepted()).count();
+            let is_accepted_here = |found: &&Finding| found.acceptance == FindingAcceptance::Unconfirmed;
+            *stops = *unaccepted > now.iter().filter(is_accepted_here).count();
+        }
+        KnownAnswer::Current(_) | KnownAnswer::None => {}
     }
 }
 
