@@ -6,7 +6,7 @@ use drydock_api::insights::{
     PlanAsker, PlannedUpdate, UpdatePlan, UpdatePlanInsight, UpdatePlanState, Verdict, condition, plan_name,
 };
 use drydock_api::names::AGENT_MANAGER;
-use drydock_insights::pre_checks::{Population, of_plan, population};
+use drydock_insights::pre_checks::{Population, PreChecks, of_plan, of_plan_for, population};
 use drydock_runtime::pages::list_all;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{ListParams, Patch, PatchParams};
@@ -34,7 +34,7 @@ pub async fn read(
                 let parts: Api<UpdatePlanInsight> = Api::all(client.clone());
                 let parts = list_all(&parts, ListParams::default()).await;
                 let parts = parts.map_err(|error| Unread::Failed(refusal::words(&error)))?;
-                Ok(as_accepted_now(&plan, &parts, now))
+                Ok(as_accepted_now(&plan, update, &parts, now))
             }
             state => Ok(state),
         },
@@ -63,12 +63,27 @@ pub(crate) async fn request(
         .map(drop)
 }
 
-/// What a plan that lets the update start says at this moment: an acceptance may have ended, or been taken back, since the agent wrote it.
-fn as_accepted_now(plan: &UpdatePlan, parts: &[UpdatePlanInsight], now: Timestamp) -> UpdatePlanState {
-    match of_plan(plan, parts, now).verdict {
-        Verdict::Stop => UpdatePlanState::Held("an acceptance that it counted with has ended".to_owned()),
-        Verdict::Go | Verdict::Caution => UpdatePlanState::Startable,
+/// What a plan that lets the update start says at this moment: an acceptance may have ended, or been taken back, since the agent wrote it, and
+/// what the hub has accepted for one of its upgrades counts for no other update.
+fn as_accepted_now(
+    plan: &UpdatePlan,
+    update: &PlannedUpdate,
+    parts: &[UpdatePlanInsight],
+    now: Timestamp,
+) -> UpdatePlanState {
+    let is_held = |checks: PreChecks| checks.verdict == Verdict::Stop;
+    if is_held(of_plan(plan, parts, now)) {
+        return UpdatePlanState::Held("an acceptance that it counted with has ended".to_owned());
     }
+    if !is_held(of_plan_for(plan, update.of_upgrade.as_deref(), parts, now)) {
+        return UpdatePlanState::Startable;
+    }
+    let upgrade = plan.spec.upgrade().unwrap_or("the hub");
+    UpdatePlanState::Held(format!(
+        "what is accepted is accepted for upgrade {upgrade} of the hub alone: to accept it for this update, accept it on the cluster \
+         (kubectl drydock cluster pre-checks --version {} --accept UUID)",
+        update.version
+    ))
 }
 
 /// What was said of another version than the cluster runs, of another release than is going to be requested, or a while ago, says nothing of
@@ -84,8 +99,10 @@ fn state(
         if asker == PlanAsker::Cluster {
             return UpdatePlanState::Outdated(asker);
         }
-        let why = "the hub asks about another image or architecture of this version at present";
-        return UpdatePlanState::Held(why.to_owned());
+        let upgrade = plan.spec.upgrade().unwrap_or_default();
+        return UpdatePlanState::Held(format!(
+            "the hub asks about another image or architecture of this version at present, for its upgrade {upgrade}"
+        ));
     }
     let status = plan.status.clone().unwrap_or_default();
     match population(plan) {
@@ -136,6 +153,7 @@ mod tests {
             image,
             architecture: architecture.map(str::to_owned),
             offered: Some(image_of("o")),
+            of_upgrade: None,
         };
         let (startable, outdated) = (
             UpdatePlanState::Startable,
@@ -217,7 +235,51 @@ mod tests {
                 }]},
             });
             let part: UpdatePlanInsight = serde_json::from_value(part).unwrap();
-            assert_eq!(as_accepted_now(&plan, &[part], NOW.parse().unwrap()), expected);
+            let update = PlannedUpdate::to_version("4.14.4");
+            let said = as_accepted_now(&plan, &update, &[part], NOW.parse().unwrap());
+            assert_eq!(said, expected);
+        }
+    }
+
+    /// Somebody has accepted it for the upgrade that waits for it, which may be paused, or have other clusters to go first.
+    #[test]
+    fn what_the_hub_has_accepted_for_an_upgrade_starts_no_other_update() {
+        let part: UpdatePlanInsight = serde_json::from_value(json!({
+            "metadata": {"name": "p"},
+            "spec": {"targetRelease": "4.14.4", "updateInformer": "mco"},
+            "status": {"planUid": "p", "planGeneration": 2, "state": "Success", "insights": [{
+                "uuid": "0123456789abcdef0123456789abcdef", "uid": "a", "acquisitionTime": NOW, "firstSeen": NOW,
+                "acceptance": "Accepted", "scope": {"type": "ControlPlane"},
+                "impact": {"level": "Warning", "type": "None", "summary": "a pool is paused", "description": "d"},
+            }]},
+        }))
+        .unwrap();
+        let plan: UpdatePlan = serde_json::from_value(json!({
+            "metadata": {"name": "update-plan-4.14.4", "uid": "p", "generation": 2},
+            "spec": {
+                "targetRelease": "4.14.4", "askedFor": "hub/spring 0123456789",
+                "acceptedRisks": [{
+                    "uuid": "0123456789abcdef0123456789abcdef", "id": "1", "level": "Warning", "acceptedBy": "ann", "reason": "known",
+                }],
+            },
+            "status": {"observedGeneration": 2, "phase": "Ready", "informers": [{"name": "mco", "state": "Success"}]},
+        }))
+        .unwrap();
+        for (upgrade, starts) in [
+            (Some("hub/spring"), true),
+            (Some("hub/autumn"), false),
+            (None, false),
+        ] {
+            let update = PlannedUpdate {
+                of_upgrade: upgrade.map(str::to_owned),
+                ..PlannedUpdate::to_version("4.14.4")
+            };
+            let said = as_accepted_now(&plan, &update, std::slice::from_ref(&part), NOW.parse().unwrap());
+            assert_eq!(
+                said == UpdatePlanState::Startable,
+                starts,
+                "{upgrade:?}: {said:?}"
+            );
         }
     }
 

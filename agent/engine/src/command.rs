@@ -42,7 +42,7 @@ pub enum Command {
     /// The informers of update insights are asked about this update: its UpdatePlan is created, or refreshed.
     RequestUpdatePlan {
         /// The update.
-        update: PlannedUpdate,
+        update: Box<PlannedUpdate>,
         /// Whose plan it is.
         asker: PlanAsker,
     },

@@ -171,6 +171,21 @@ pub fn is(conditions: &[UpgradeCondition], type_: ConditionType, status: &str) -
     find(conditions, type_).is_some_and(|condition| condition.status == status)
 }
 
+/// Puts a condition that is newer behind that of a step that waits: the first one says what is waited for.
+pub fn put_behind(conditions: &mut Conditions, type_: ConditionType, step: ConditionType) {
+    let position = |type_: ConditionType| {
+        conditions
+            .iter()
+            .position(|condition| condition.type_ == type_.name())
+    };
+    if let (Some(from), Some(to)) = (position(type_), position(step))
+        && from < to
+    {
+        let condition = conditions.remove(from);
+        conditions.insert(to, condition);
+    }
+}
+
 /// Takes a condition away.
 pub fn remove(conditions: &mut Conditions, type_: ConditionType) {
     conditions.retain(|condition| condition.type_ != type_.name());

@@ -166,6 +166,8 @@ pub struct Observation {
     pub version_of: Option<String>,
     /// Who made the UpgradeConfig.
     pub origin: Origin,
+    /// The upgrade of the hub that made it, if one did.
+    pub of_upgrade: Option<String>,
     /// The key with which it takes the lock of the cluster.
     pub key: LockKey,
     /// Since when the UpgradeConfig is being deleted, if it is.
@@ -230,6 +232,8 @@ pub struct Facts {
     pub version_of: Option<String>,
     /// Who made the UpgradeConfig.
     pub origin: Origin,
+    /// The upgrade of the hub that made it, if one did.
+    pub of_upgrade: Option<String>,
     /// The key with which it takes the lock of the cluster.
     pub key: LockKey,
     /// ClusterVersion.
@@ -254,6 +258,8 @@ pub struct Facts {
     pub drain_check_due: bool,
     /// What the status and the cluster's history say of what ClusterVersion asks for.
     pub request: UpdateRequest,
+    /// When the upgrade under way began, by its status; now, if none is.
+    pub upgrade_began: Timestamp,
     /// The drains that were under way when the status was written.
     pub drains: Vec<Drain>,
 }
@@ -268,6 +274,7 @@ impl Observation {
             spec: self.spec.clone(),
             version_of: self.version_of.clone(),
             origin: self.origin,
+            of_upgrade: self.of_upgrade.clone(),
             key: self.key.clone(),
             cluster: self.cluster.clone()?,
             workers: self.workers.clone(),
@@ -280,6 +287,7 @@ impl Observation {
             deleting_since: self.deleting_since,
             drain_check_due: self.drain_check_due,
             request: UpdateRequest::default(),
+            upgrade_began: self.now,
             drains: Vec::new(),
         })
     }
@@ -311,9 +319,19 @@ impl Facts {
         UpgradeLock::Held(lock::describe(holder))
     }
 
+    /// What of the cluster's history is of the upgrade: from what the cluster ran when it began, the newest first. The cluster may have had the
+    /// target before that, and have been brought back.
+    pub fn own_history(&self) -> &[HistoryEntry] {
+        let history = &self.cluster.history;
+        let is_before =
+            |past: &HistoryEntry| past.started.is_some_and(|started| started < self.upgrade_began);
+        let base = history.iter().position(|past| past.completed && is_before(past));
+        base.map_or(history, |base| &history[..=base])
+    }
+
     /// The release that has been applied completely since `version` was begun.
     pub fn applied_since(&self, version: &str) -> Option<&str> {
-        let history = &self.cluster.history;
+        let history = self.own_history();
         let begun = history.iter().position(|past| past.version == version)?;
         let later = history.iter().take(begun).find(|past| past.completed)?;
         Some(&later.version)

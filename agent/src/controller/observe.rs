@@ -6,7 +6,9 @@ use bytes::Bytes;
 use drydock_api::insights::UpdatePlanState;
 use drydock_api::lock::LockKey;
 use drydock_api::machine_api::{Machine, MachineSet, NAMESPACE};
-use drydock_api::names::{PROVIDER_ANNOTATION, REINITIALIZED_ANNOTATION, VERSION_OF_ANNOTATION};
+use drydock_api::names::{
+    PROVIDER_ANNOTATION, REINITIALIZED_ANNOTATION, UPGRADE_ANNOTATION, VERSION_OF_ANNOTATION,
+};
 use drydock_api::openshift::{ClusterOperator, MachineConfigPool};
 use drydock_api::schedule::UpgradeJob;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigStatus, UpgradePhase};
@@ -43,6 +45,7 @@ pub(super) async fn first(shared: &Shared, upgrade: &UpgradeConfig) -> Observati
             Some(_) => Origin::Ocm,
             None => Origin::User,
         },
+        of_upgrade: annotation(UPGRADE_ANNOTATION),
         key: LockKey::of_upgrade_config(&upgrade.name_any(), &upgrade.uid().unwrap_or_default()),
         deleting_since: upgrade.metadata.deletion_timestamp.as_ref().map(|time| time.0),
         cluster: shared.cache.cluster(now),

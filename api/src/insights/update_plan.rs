@@ -91,6 +91,11 @@ impl UpdatePlanSpec {
         }
     }
 
+    /// The upgrade for which the hub has it asked, if it has.
+    pub fn upgrade(&self) -> Option<&str> {
+        given(self.asked_for.as_deref())?.split_whitespace().next()
+    }
+
     /// When somebody last had everything asked anew.
     pub fn last_refresh(&self) -> Option<Timestamp> {
         let own = self.refresh_requested_at.as_ref();
@@ -140,6 +145,8 @@ pub struct PlannedUpdate {
     pub architecture: Option<String>,
     /// The image that is offered under the version, if that is known: who asks for it asks for no other release than the version does.
     pub offered: Option<String>,
+    /// The upgrade of the hub on whose behalf it is requested, if it is: what the hub has accepted counts for that one alone.
+    pub of_upgrade: Option<String>,
 }
 
 impl PlannedUpdate {

@@ -114,6 +114,7 @@ impl DesiredVersion {
             architecture: given(&self.architecture),
             offered: offered.and_then(|release| release.image.clone()),
             version,
+            of_upgrade: None,
         };
         // Jobs of a schedule name the image that is offered, and the hub seldom does: of both the plan asks by the version.
         let image = update.other_image(update.image.as_deref()).map(str::to_owned);

@@ -48,6 +48,7 @@ impl Facts {
         Some(PlannedUpdate {
             image,
             architecture: None,
+            of_upgrade: self.of_upgrade.clone(),
             offered: offered.map(|offered| offered.image.clone()),
             version,
         })

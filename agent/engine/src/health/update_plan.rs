@@ -41,5 +41,8 @@ pub fn request(facts: &Facts, findings: &[Finding]) -> Option<Command> {
         return None;
     };
     let update = planned(facts).filter(|_| !others)?;
-    Some(Command::RequestUpdatePlan { update, asker })
+    Some(Command::RequestUpdatePlan {
+        update: Box::new(update),
+        asker,
+    })
 }

@@ -3,10 +3,18 @@
 
 use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeHistory, UpgradePhase};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::condition::{self, ConditionType};
 use crate::facts::{Facts, Target, UpdateRequest};
+
+/// When the upgrade under way began; now, if none is.
+pub(super) fn began(facts: &Facts, newest: Option<&UpgradeHistory>) -> Timestamp {
+    let under_way = newest.filter(|entry| entry.phase == UpgradePhase::Upgrading);
+    let start = under_way.and_then(|entry| entry.start_time.as_ref());
+    start.map_or(facts.now, |start| start.0)
+}
 
 /// What the status and the cluster's history say of what ClusterVersion asks for.
 pub(super) fn request(facts: &Facts, newest: Option<&UpgradeHistory>) -> UpdateRequest {
@@ -16,7 +24,7 @@ pub(super) fn request(facts: &Facts, newest: Option<&UpgradeHistory>) -> UpdateR
     };
     let under_way = newest.filter(|entry| entry.phase == UpgradePhase::Upgrading && has_commenced(entry));
     if let Some(version) = under_way.and_then(|entry| entry.version.clone())
-        && facts.cluster.history.iter().any(|past| past.version == version)
+        && facts.own_history().iter().any(|past| past.version == version)
     {
         return UpdateRequest::Commenced(version);
     }

@@ -33,6 +33,7 @@ pub(crate) fn observation() -> Observation {
         },
         version_of: None,
         origin: Origin::User,
+        of_upgrade: None,
         key: LockKey::of_upgrade_config("managed-upgrade-config", "1"),
         deleting_since: None,
         cluster: Ok(ObservedCluster {

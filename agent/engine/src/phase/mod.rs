@@ -104,6 +104,7 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
         Err(why) => return unknown_cluster::decide(seen, status, &why),
     };
     let mut history = status.history.take().unwrap_or_default();
+    facts.upgrade_began = edits::began(&facts, history.first());
     facts.request = edits::request(&facts, history.first());
     facts.drains = wanted::known_drains(before);
     edits::evaluate(&mut facts, &mut history);

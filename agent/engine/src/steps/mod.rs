@@ -47,7 +47,7 @@ impl StepContext<'_> {
     /// Whether the release has been applied.
     pub fn is_control_plane_upgraded(&self) -> bool {
         let version = self.target.version();
-        let history = &self.facts.cluster.history;
+        let history = self.facts.own_history();
         history
             .iter()
             .any(|past| past.completed && Some(past.version.as_str()) == version)

@@ -149,12 +149,26 @@ pub fn of_plan(plan: &UpdatePlan, objects: &[UpdatePlanInsight], now: Timestamp)
             part(plan, (&informer.name, informer.state), object, &ended, now)
         })
         .collect();
-    let asked_for = plan.spec.asked_for.as_deref();
-    let upgrade = asked_for.and_then(|asked_for| asked_for.split_whitespace().next());
     PreChecks {
-        asked_for: upgrade.map(str::to_owned),
+        asked_for: plan.spec.upgrade().map(str::to_owned),
         ..judged(&plan.spec.target_release, status.base_version, parts)
     }
+}
+
+/// The same for an update that is requested on behalf of an upgrade of the hub, or of nobody there: what the hub has accepted counts for the
+/// upgrade for which it has the plan asked, and for nothing else.
+pub fn of_plan_for(
+    plan: &UpdatePlan,
+    upgrade: Option<&str>,
+    objects: &[UpdatePlanInsight],
+    now: Timestamp,
+) -> PreChecks {
+    if plan.spec.upgrade() == upgrade || plan.spec.accepted_risks.is_empty() {
+        return of_plan(plan, objects, now);
+    }
+    let mut own = plan.clone();
+    own.spec.accepted_risks.clear();
+    of_plan(&own, objects, now)
 }
 
 /// One informer's part. What was written for another plan of this name, or before it was changed, is no answer.

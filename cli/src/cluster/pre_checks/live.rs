@@ -55,7 +55,12 @@ pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Re
         match plan::populated(server, collection).await? {
             Found::Populated(plan) => {
                 let mut objects = plan::parts(&server.client, &plan).await?;
-                let checks = pre_checks::of_plan(&plan, &objects, now());
+                let checks = if plan::starts(collection.freshness) {
+                    // What the hub has accepted, it has accepted for the upgrade for which it asks.
+                    pre_checks::of_plan_for(&plan, None, &objects, now())
+                } else {
+                    pre_checks::of_plan(&plan, &objects, now())
+                };
                 if collection.acceptance.accept.is_empty() {
                     return Ok(checks);
                 }

@@ -114,7 +114,7 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
 }
 
 /// Whether an update is to be requested by what the plan says.
-fn starts(freshness: Freshness) -> bool {
+pub fn starts(freshness: Freshness) -> bool {
     matches!(freshness, Freshness::JustNow | Freshness::ReadOnly)
 }
 

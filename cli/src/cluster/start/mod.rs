@@ -87,20 +87,17 @@ async fn check(server: &Server, arguments: &StartArguments) -> anyhow::Result<()
         print::text(&text(&checks))?;
         bail!("{}{}", held(&checks), turn(&checks));
     }
-    let by_upgrade = checks.asked_for.as_ref().filter(|_| checks.counts.accepted > 0);
-    if let Some(upgrade) = by_upgrade {
-        print::note(&format!(
-            "note: what is accepted for upgrade {upgrade} counts at present: the hub has the cluster asked for it\n"
-        ));
-    }
     Ok(())
 }
 
-/// Whose turn it is: what is accepted for another upgrade does not count meanwhile.
+/// For which upgrade the hub has it asked: what is accepted for that one does not count here.
 fn turn(checks: &PreChecks) -> String {
     let upgrade = checks.asked_for.as_deref();
     let turn = upgrade.map(|upgrade| {
-        format!(". It is the turn of upgrade {upgrade}, for which the hub has the cluster asked: what is accepted for another one does not count now")
+        format!(
+            ". The hub has the cluster asked for its upgrade {upgrade}: what is accepted there is accepted for that one alone, and what is accepted on the \
+             cluster for whoever starts the update"
+        )
     });
     turn.unwrap_or_default()
 }

@@ -49,6 +49,7 @@ pub fn build(template: &WorkTemplate<'_>, new: &NewWork, now: Timestamp) -> Valu
             observed
         )),
         WorkContent::UpgradeConfig { target, settings } => json!(upgrade_config::spec(
+            template.upgrade,
             target,
             settings,
             now,

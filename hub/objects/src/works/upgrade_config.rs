@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use drydock_api::names::UPGRADE_CONFIG;
+use drydock_api::names::{UPGRADE_ANNOTATION, UPGRADE_CONFIG};
 use drydock_api::ocm::manifest_work::{Manifest, ManifestWorkSpec, ResourceIdentifier, Workload};
 use drydock_api::upgradeconfig::NOT_AN_UPGRADE;
-use drydock_rollout::{AgentFeedback, AgentOptions, AgentPhase, Target, bounded};
+use drydock_rollout::{AgentFeedback, AgentOptions, AgentPhase, Target, UpgradeKey, bounded};
 use jiff::Timestamp;
 use semver::Version;
 use serde_json::{Map, Value, json};
@@ -35,6 +35,7 @@ const PATHS: [(&str, &str); 10] = [
 
 /// The work that asks a cluster's agent to upgrade to the target, from `start` on, or only reads what the cluster runs.
 pub(super) fn spec(
+    upgrade: &UpgradeKey,
     target: &Target,
     settings: &AgentOptions,
     start: Timestamp,
@@ -51,7 +52,7 @@ pub(super) fn spec(
     ManifestWorkSpec {
         workload: Some(Workload {
             manifests: vec![
-                Manifest(upgrade_config(target, settings, start)),
+                Manifest(upgrade_config(upgrade, target, settings, start)),
                 Manifest(cluster_version),
                 Manifest(cluster_version::rights(grant_cluster_admin)),
             ]
@@ -80,7 +81,7 @@ pub(super) fn identifier(namespace: &str) -> ResourceIdentifier {
     }
 }
 
-fn upgrade_config(target: &Target, settings: &AgentOptions, start: Timestamp) -> Value {
+fn upgrade_config(upgrade: &UpgradeKey, target: &Target, settings: &AgentOptions, start: Timestamp) -> Value {
     let mut desired = Map::new();
     // The agent takes an image alone, or a version with its channel.
     match (&target.image, &target.version) {
@@ -107,7 +108,11 @@ fn upgrade_config(target: &Target, settings: &AgentOptions, start: Timestamp) ->
     json!({
         "apiVersion": format!("{GROUP}/v1alpha1"),
         "kind": "UpgradeConfig",
-        "metadata": {"name": UPGRADE_CONFIG, "namespace": settings.namespace},
+        "metadata": {
+            "name": UPGRADE_CONFIG, "namespace": settings.namespace,
+            // By that the agent knows whose acceptances count for it.
+            "annotations": {UPGRADE_ANNOTATION: upgrade.to_string()},
+        },
         "spec": spec,
     })
 }

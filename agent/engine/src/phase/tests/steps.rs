@@ -279,6 +279,72 @@ fn what_waits_is_looked_at_and_says_so() {
     assert_eq!(probed(&agent), agent.seen.now);
 }
 
+/// What the cluster has had, and been brought back from, before the upgrade began is not what comes of it.
+#[test]
+fn a_cluster_that_had_the_target_before_and_was_brought_back_is_upgraded_again() {
+    let mut agent = Agent::new();
+    let before = agent.seen.now - jiff::SignedDuration::from_hours(24);
+    let past = |version: &str, started, completed| HistoryEntry {
+        version: version.to_owned(),
+        image: String::new(),
+        completed,
+        started: Some(started),
+    };
+    agent.cluster().history = vec![
+        past("4.14.9", before, true),
+        past("4.14.12", before, true),
+        past("4.14.9", before, true),
+    ];
+    agent.look();
+    agent.look();
+    // It is asked for, and the cluster has not taken it up.
+    agent.cluster().asked = Some(ReleaseRef {
+        version: "4.14.12".to_owned(),
+        image: String::new(),
+    });
+    let says = |agent: &mut Agent| {
+        agent.look();
+        agent.look();
+        let phase = agent.entry().phase;
+        (phase, agent.says(ConditionType::ControlPlaneUpgraded).0)
+    };
+    let goes_on = (UpgradePhase::Upgrading, "False".to_owned());
+    assert_eq!(says(&mut agent), goes_on);
+    let now = agent.seen.now;
+    agent.cluster().history.insert(0, past("4.14.12", now, false));
+    assert_eq!(says(&mut agent), goes_on);
+    agent.cluster().history[0].completed = true;
+    assert_eq!(says(&mut agent).1, "True");
+}
+
+/// It is the one that is read first, on the hub above all.
+#[test]
+fn what_waits_stays_first_when_the_upgrade_is_reported_to_be_late() {
+    let mut agent = Agent::new();
+    agent.unhealthy = vec![UnhealthyOperator {
+        name: "etcd".to_owned(),
+        why: "degraded".to_owned(),
+    }];
+    agent.look();
+    agent.look();
+    let mut conditions = agent.entry().conditions.clone().unwrap();
+    let waits = ConditionType::ClusterHealthyBeforeUpgrade;
+    assert_eq!(conditions[0].type_, waits.name());
+    let delayed = ConditionType::UpgradeDelayedCheck;
+    condition::remove(&mut conditions, delayed);
+    condition::set(
+        &mut conditions,
+        delayed,
+        "True",
+        "r",
+        "m".to_owned(),
+        agent.seen.now,
+    );
+    condition::put_behind(&mut conditions, delayed, waits);
+    assert_eq!(conditions[0].type_, waits.name());
+    assert_eq!(conditions[1].type_, delayed.name());
+}
+
 #[test]
 fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
     let mut agent = Agent::new();
@@ -303,7 +369,7 @@ fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
         ..PlannedUpdate::to_version("4.14.12")
     };
     let request = |asker| Command::RequestUpdatePlan {
-        update: update.clone(),
+        update: Box::new(update.clone()),
         asker,
     };
     assert_eq!(agent.look().0, [request(PlanAsker::Cluster)]);
