@@ -160,7 +160,7 @@ pub(crate) async fn retry(
         ));
     }
     let failed = drydock_edits::failed(&clusters);
-    let when = drydock_edits::when_it_starts_over(&upgrade);
+    let when = drydock_edits::when_it_starts_over(&upgrade, &clusters, asked.cluster.as_ref());
     let now = dashboard.live().clock().now();
     drydock_edits::retry(&client, upgrade, &failed, asked.cluster.as_slice(), now).await?;
     Ok(done(match asked.cluster {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use drydock_edits::{Change, Changes, EditError, Manifest, Writing, Written, edition, state};
+use drydock_objects::parse_spec;
 use drydock_rollout::UpgradeKey;
 use http::StatusCode;
 use kube::Client;
@@ -104,6 +105,9 @@ pub(crate) struct Preview {
     target_before: Option<String>,
     /// It is paused, and stays so: the text does not say whether it is.
     stays_paused: bool,
+    /// Why nothing starts by what it says, if that is no valid spec.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invalid: Option<String>,
     /// The upgrades of all operators are approved.
     all_operators: bool,
     /// What differs from what is there; empty if none is.
@@ -135,6 +139,9 @@ pub(crate) async fn preview(
         target: written.target_after(),
         target_before: written.target_before(),
         stays_paused: written.stays_paused() && !manifest.says_whether_paused(),
+        invalid: parse_spec(&written.after)
+            .err()
+            .map(|invalid| invalid.to_string()),
         all_operators: written.approves_all_operators(),
         changes: listed,
         more,

@@ -54,7 +54,9 @@ struct InFlightView {
     reason: String,
     message: String,
     started_at: Option<i64>,
-    share: f64,
+    /// Nothing where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     normal_until: Option<i64>,
 }
@@ -247,7 +249,9 @@ fn in_flight(details: &ClusterDetails, target: Option<&str>) -> InFlightView {
         reason: details.reason.clone(),
         message: details.message.clone(),
         started_at: details.started_at.map(Timestamp::as_second),
-        share: details.percent(target) as f64 / 100.0,
+        share: details
+            .known_percent(target)
+            .map(|percent| percent as f64 / 100.0),
         normal_until: details.deadline.map(Timestamp::as_second),
     }
 }

@@ -61,7 +61,7 @@ mod tests {
             deadline: None,
             opens_at: None,
             is_blocked: false,
-            is_drifted: false,
+            afterwards: None,
         }
     }
 

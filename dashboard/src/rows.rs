@@ -372,14 +372,7 @@ fn worst_finding(checks: &ClusterPreChecks) -> Option<FindingLevel> {
 
 /// What somebody has to do about a cluster of an upgrade that commands name so; empty where it goes on by itself.
 pub(crate) fn todo(upgrade: &str, details: &ClusterDetails) -> String {
-    if details.state == ClusterState::Failed {
-        hint::for_reason(&details.reason, upgrade, &details.name)
-    } else {
-        let by_reason = hint::while_waiting(&details.reason, upgrade, &details.name);
-        let blocked = || details.is_blocked.then(|| hint::BLOCKED.to_owned());
-        let drifted = || details.is_drifted.then(|| hint::DRIFTED.to_owned());
-        by_reason.or_else(blocked).or_else(drifted).unwrap_or_default()
-    }
+    hint::about(details, upgrade).unwrap_or_default()
 }
 
 #[cfg(test)]

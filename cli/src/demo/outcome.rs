@@ -217,7 +217,7 @@ mod tests {
             deadline: None,
             opens_at: None,
             is_blocked: false,
-            is_drifted: false,
+            afterwards: None,
         };
         let clusters: Vec<_> = (1..=100).map(details).collect();
         let now = Timestamp::UNIX_EPOCH;

@@ -8,6 +8,9 @@ use super::report::{Counts, Figures, FinishBy, Obstacle, PlanReport, rounded, wh
 use super::tables;
 use crate::upgrades::table;
 
+/// Less than one run of the forecast: shares are rounded each by itself.
+const LESS_THAN_ONE_RUN: f64 = 0.001;
+
 /// How much is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Detail {
@@ -118,7 +121,7 @@ fn why_incomplete(report: &PlanReport) -> Option<String> {
         ));
     }
     let ended = 1.0 - report.figures.stopped();
-    (ended > report.figures.completes).then(|| {
+    (ended - report.figures.completes > LESS_THAN_ONE_RUN).then(|| {
         "it comes to its end in more, with more failures than maxFailures allows, or with nothing but failures".to_owned()
     })
 }

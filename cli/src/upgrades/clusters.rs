@@ -63,9 +63,9 @@ pub fn render(clusters: &[ClusterDetails], upgrade: &str, wide: bool, now: Times
     let failed = clusters
         .iter()
         .filter(|details| details.state == ClusterState::Failed);
-    let hints = failed.map(|details| {
-        let hint = hint::for_reason(&details.reason, upgrade, &details.name);
-        format!("\n\n{}: {hint}", table::printable(&details.name))
+    let hints = failed.filter_map(|details| {
+        let hint = hint::about(details, upgrade)?;
+        Some(format!("\n\n{}: {hint}", table::printable(&details.name)))
     });
     std::iter::once(table::text(&shown)).chain(hints).collect()
 }

@@ -1,5 +1,7 @@
 //! `pause`, `resume` and `retry`: one patch each.
 
+use drydock_rollout::ClusterName;
+
 use super::arguments::RetryArguments;
 use super::hub::Hub;
 use super::{fleet, table};
@@ -26,17 +28,20 @@ pub async fn retry(hub: &Hub, arguments: &RetryArguments) -> anyhow::Result<()> 
     let name = &arguments.upgrade.name;
     let upgrade = hub.upgrade(name).await?;
     let clusters = fleet::clusters(hub, &upgrade).await?;
-    let when = drydock_edits::when_it_starts_over(&upgrade);
+    let when = |one: Option<&ClusterName>| drydock_edits::when_it_starts_over(&upgrade, &clusters, one);
     let failed = drydock_edits::failed(&clusters);
+    let said: Vec<String> = if arguments.clusters.is_empty() {
+        vec![format!(
+            "{name}: {} failed clusters start over{}",
+            failed.len(),
+            when(None)
+        )]
+    } else {
+        let each = arguments.clusters.iter();
+        each.map(|cluster| format!("{name}: {cluster} starts over{}", when(Some(cluster))))
+            .collect()
+    };
     drydock_edits::retry(&hub.client, upgrade, &failed, &arguments.clusters, hub.now()).await?;
-    if arguments.clusters.is_empty() {
-        table::print(&format!(
-            "{name}: {} failed clusters start over{when}",
-            failed.len()
-        ))?;
-    }
-    for cluster in &arguments.clusters {
-        table::print(&format!("{name}: {cluster} starts over{when}"))?;
-    }
+    said.iter().try_for_each(|line| table::print(line))?;
     Ok(())
 }

@@ -139,6 +139,23 @@ async fn what_a_text_does_is_said_and_nothing_written() {
     page.end().await;
 }
 
+/// Who is asked has the fault of the text at hand, and not only when nothing starts by it.
+#[tokio::test(start_paused = true)]
+async fn that_a_spec_is_invalid_is_said_before_it_is_applied() {
+    let page = Page::of(1).await;
+    let mut upgrade = manifest(&["dev1"]);
+    upgrade["spec"]["upgradeStrategy"]["startWindows"] =
+        json!([{"cron": "0 20 * * *", "duration": "2h", "timeZone": "Europe/Zuerich"}]);
+    let yaml = serde_saphyr::to_string(&upgrade).unwrap();
+    let (status, said) = page.post("/api/preview", json!({"yaml": yaml})).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    assert!(
+        said["invalid"].as_str().unwrap().contains("Europe/Zuerich"),
+        "{said}"
+    );
+    page.end().await;
+}
+
 /// Who has paused it by hand has not written the text.
 #[tokio::test(start_paused = true)]
 async fn that_a_pause_by_hand_stays_is_said() {

@@ -1,13 +1,15 @@
 //! Retries: an annotation of the upgrade, whose value only has to be a new one.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
 
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
 use drydock_objects::ClusterDetails;
 use drydock_objects::upgrade::parse_retry_clusters;
-use drydock_rollout::ClusterState;
+use drydock_rollout::{Afterwards, ClusterState};
 use jiff::Timestamp;
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -35,13 +37,50 @@ pub fn failed_set(clusters: &[ClusterDetails]) -> String {
     hex(&digest.finalize(), 8)
 }
 
-/// When what is retried starts over, if that is not at once when it is its turn: words to be put behind it.
-pub fn when_it_starts_over(upgrade: &ManagedClustersUpgrade) -> &'static str {
+/// When what is retried starts over, if that is not at once when it is its turn: words to be put behind it. All clusters that have failed are retried,
+/// or one.
+pub fn when_it_starts_over(
+    upgrade: &ManagedClustersUpgrade,
+    clusters: &[ClusterDetails],
+    one: Option<&ClusterName>,
+) -> String {
+    let is_retried = |details: &&ClusterDetails| match one {
+        Some(one) => details.name == one.as_str(),
+        None => details.state == ClusterState::Failed,
+    };
+    let has_another = |details: &ClusterDetails| match &details.afterwards {
+        Some(Afterwards::LeftTo {
+            upgrade,
+            is_at_work: true,
+        }) => Some(Arc::clone(upgrade)),
+        _ => None,
+    };
+    let others: Vec<Arc<str>> = clusters
+        .iter()
+        .filter(is_retried)
+        .filter_map(has_another)
+        .collect();
+    let mut when = String::new();
     if upgrade.spec.paused == Some(true) {
-        " once the upgrade is resumed: it is paused"
-    } else {
-        ""
+        when.push_str(" once the upgrade is resumed: it is paused");
     }
+    match (one, &*others) {
+        (_, []) => {}
+        (Some(_), [other, ..]) => {
+            let _ = write!(
+                when,
+                "; upgrade {other} has it now: not before that one has ended there"
+            );
+        }
+        (None, others) => {
+            let _ = write!(
+                when,
+                "; later upgrades have {} of them now: not before these have ended there",
+                others.len()
+            );
+        }
+    }
+    when
 }
 
 /// Lets clusters start over that have `failed`: all of them if none is named. They start to what was read: where somebody has edited the

@@ -1,7 +1,7 @@
 //! Where one cluster of an upgrade is, in words: what the plugin and the page show.
 
 use drydock_api::mcu::{self, reason as reasons};
-use drydock_rollout::{ClusterName, ClusterState, ClusterStatus, Deadline, RefusalCause};
+use drydock_rollout::{Afterwards, ClusterName, ClusterState, ClusterStatus, Deadline, RefusalCause};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
@@ -43,9 +43,9 @@ pub struct ClusterDetails {
     /// Whether its message names what it waits for, which may not end by itself.
     #[serde(skip)]
     pub is_blocked: bool,
-    /// Whether it is complete, and runs a newer version by now that its upgrade did not ask for.
+    /// What has become of it since its attempt ended, where that is not as it ended.
     #[serde(skip)]
-    pub is_drifted: bool,
+    pub afterwards: Option<Afterwards>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
@@ -73,7 +73,7 @@ impl ClusterDetails {
             },
             opens_at: status.reason.opens(),
             is_blocked: status.reason.is_blocked(),
-            is_drifted: status.drifted,
+            afterwards: status.afterwards.clone(),
         }
     }
 
@@ -93,19 +93,35 @@ impl ClusterDetails {
         }
     }
 
-    /// How far the cluster is on its way to the version `target`, in percent: its own figure while it upgrades. A message that says what it
-    /// waits for names no step: then it is where it is known to be.
-    pub fn percent(&self, target: Option<&str>) -> u64 {
-        let is_version_reached = self.version.is_some() && self.version.as_deref() == target;
-        let said = || match (percent_of_step(&self.message), percent_in(&self.message)) {
+    /// How far the cluster is on its way to the version `target`, in percent, as far as that is known: its own figure while it upgrades. A message
+    /// that says what it waits for names no step.
+    pub fn known_percent(&self, target: Option<&str>) -> Option<u64> {
+        let is_known = self.state != ClusterState::PartialUpgrade
+            || self.is_version_reached(target)
+            || self.said_percent().is_some();
+        is_known.then(|| self.percent(target))
+    }
+
+    fn is_version_reached(&self, target: Option<&str>) -> bool {
+        self.version.is_some() && self.version.as_deref() == target
+    }
+
+    /// What its message says of that.
+    fn said_percent(&self) -> Option<u64> {
+        match (percent_of_step(&self.message), percent_in(&self.message)) {
             // An agent follows the workers, too: its share is that of the control plane alone.
             (Some(CONTROL_PLANE_BEGINS), Some(share)) => {
                 let span = WORKERS_BEGIN - CONTROL_PLANE_BEGINS;
                 Some(CONTROL_PLANE_BEGINS + span * share.min(100) / 100)
             }
             (step, share) => share.or(step),
-        };
-        let at_least = |known: u64| said().unwrap_or(known).clamp(known, 99);
+        }
+    }
+
+    /// The same, and where it is known to be at least, where there is no figure.
+    pub fn percent(&self, target: Option<&str>) -> u64 {
+        let is_version_reached = self.is_version_reached(target);
+        let at_least = |known: u64| self.said_percent().unwrap_or(known).clamp(known, 99);
         match self.state {
             ClusterState::NotStarted | ClusterState::PreAction => 0,
             ClusterState::Initialized => at_least(1),
@@ -125,14 +141,41 @@ impl ClusterDetails {
 /// Why a cluster is where it is, and what it has drifted to since.
 fn message(status: &ClusterStatus) -> String {
     let said = status.reason.to_string();
-    if let Some(release) = &status.goes_on_to {
-        return format!("{said}; the update to {release} of its earlier attempt still goes on there");
-    }
-    let runs = status.version.as_deref();
-    match runs.filter(|runs| status.drifted && !said.contains(runs)) {
-        Some(runs) => format!("{said}; it has drifted: it runs {runs}, which this upgrade did not ask for"),
-        None => said,
-    }
+    let Some(afterwards) = &status.afterwards else {
+        return said;
+    };
+    let runs = status.version.as_deref().unwrap_or("another version");
+    let since = match afterwards {
+        Afterwards::GoesOn(release) if status.state == ClusterState::Failed => {
+            format!("the update to {release} still goes on there")
+        }
+        Afterwards::GoesOn(release) => {
+            format!("the update to {release} of its earlier attempt still goes on there")
+        }
+        Afterwards::Arrived => format!("it runs {runs} by now"),
+        Afterwards::LeftTo { upgrade, is_at_work } => {
+            let has = if *is_at_work {
+                "has it now"
+            } else {
+                "has had it since"
+            };
+            format!("upgrade {upgrade} {has}")
+        }
+        Afterwards::Drifted { .. } if names_version(&said, runs) => return said,
+        Afterwards::Drifted { by: Some(upgrade) } => {
+            format!("upgrade {upgrade} has brought it to {runs} since")
+        }
+        Afterwards::Drifted { by: None } => {
+            format!("it has drifted: it runs {runs}, which this upgrade did not ask for")
+        }
+    };
+    format!("{said}; {since}")
+}
+
+/// Whether a sentence names a version, and not only one that begins with it.
+fn names_version(said: &str, version: &str) -> bool {
+    let mut words = said.split([' ', ',', ';']);
+    words.any(|word| word == version)
 }
 
 /// How far an upgrade is when the control plane begins, in percent.
@@ -244,13 +287,78 @@ mod tests {
                 deadline: None,
                 opens_at: None,
                 is_blocked: false,
-                is_drifted: false,
+                afterwards: None,
             };
             let percent = status.percent(Some("4.14.12"));
             assert!(percent >= last, "{message}: {percent}");
             last = percent;
         }
         assert_eq!(last, 80);
+    }
+
+    /// A share that falls to where it is known to be at least is none.
+    #[test]
+    fn the_share_of_a_cluster_in_trouble_is_not_known() {
+        let name = ClusterName::from("dev1");
+        let percent = |state, said: &str, target| {
+            let status = status(state, Reason::Progressing(Some(said.into())));
+            ClusterDetails::of(&name, &status).known_percent(target)
+        };
+        let (partial, elsewhere) = (ClusterState::PartialUpgrade, Some("4.14.13"));
+        assert_eq!(percent(partial, "about 91 % done", elsewhere), Some(91));
+        assert_eq!(percent(partial, "monitoring is not available", elsewhere), None);
+        assert_eq!(percent(partial, "a pool is paused", Some("4.14.12")), Some(80));
+        assert_eq!(
+            percent(ClusterState::Initialized, "it is read", elsewhere),
+            Some(1)
+        );
+    }
+
+    #[test]
+    fn what_has_become_of_a_cluster_since_it_failed_is_said() {
+        let name = ClusterName::from("dev1");
+        let failed = || Reason::Failed {
+            reason: None,
+            message: "it took too long".into(),
+        };
+        for (afterwards, said) in [
+            (
+                Afterwards::GoesOn("4.14.12".into()),
+                "the update to 4.14.12 still goes on there",
+            ),
+            (Afterwards::Arrived, "it runs 4.14.12 by now"),
+            (
+                Afterwards::LeftTo {
+                    upgrade: "hub/autumn".into(),
+                    is_at_work: true,
+                },
+                "upgrade hub/autumn has it now",
+            ),
+        ] {
+            let mut status = status(ClusterState::Failed, failed());
+            status.afterwards = Some(afterwards);
+            let message = ClusterDetails::of(&name, &status).message;
+            assert_eq!(message, format!("it took too long; {said}"));
+        }
+    }
+
+    /// Another version may begin with the same digits.
+    #[test]
+    fn a_cluster_that_has_fallen_to_an_earlier_version_says_so() {
+        let name = ClusterName::from("dev1");
+        let there = Reason::AlreadyAtTarget("already runs 4.14.12".into());
+        let mut status = status(ClusterState::Complete, there);
+        status.version = Some("4.14.1".to_owned());
+        let message = |status: &ClusterStatus| ClusterDetails::of(&name, status).message;
+        status.afterwards = Some(Afterwards::Drifted { by: None });
+        assert!(message(&status).contains("it runs 4.14.1, which"));
+        status.afterwards = Some(Afterwards::Drifted {
+            by: Some("hub/autumn".into()),
+        });
+        assert_eq!(
+            message(&status),
+            "already runs 4.14.12; upgrade hub/autumn has brought it to 4.14.1 since"
+        );
     }
 
     fn status(state: ClusterState, reason: Reason) -> ClusterStatus {
@@ -266,8 +374,7 @@ mod tests {
             deadline: Deadline::Never("it is over"),
             initialized: false,
             applied: false,
-            drifted: false,
-            goes_on_to: None,
+            afterwards: None,
         }
     }
 
@@ -280,7 +387,7 @@ mod tests {
             Reason::Upgraded("upgraded to 4.14.10".into()),
         );
         assert_eq!(ClusterDetails::of(&name, &status).message, "upgraded to 4.14.10");
-        status.drifted = true;
+        status.afterwards = Some(Afterwards::Drifted { by: None });
         assert_eq!(
             ClusterDetails::of(&name, &status).message,
             "upgraded to 4.14.10; it has drifted: it runs 4.14.12, which this upgrade did not ask for"

@@ -1,6 +1,8 @@
 //! What to do about a cluster that failed, or that waits for somebody.
 
-use drydock_rollout::FailureReason;
+use drydock_rollout::{Afterwards, ClusterState, FailureReason};
+
+use crate::ClusterDetails;
 
 /// The namespace of a kubeconfig that names none.
 pub const DEFAULT_NAMESPACE: &str = "default";
@@ -14,9 +16,41 @@ pub fn named(namespace: &str, upgrade: &str, begins_with: &str) -> String {
     }
 }
 
-/// What a person does next, about a cluster of an upgrade that is named as [`named`] does.
-pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
-    let again = format!("kubectl drydock retry {upgrade} --cluster {cluster}");
+/// What a person does about a cluster of an upgrade that is named as [`named`] does; nothing, where it goes on by itself.
+pub fn about(details: &ClusterDetails, upgrade: &str) -> Option<String> {
+    if details.state == ClusterState::Failed {
+        return Some(after_failure(details, upgrade));
+    }
+    let by_reason = while_waiting(&details.reason, upgrade, &details.name);
+    let blocked = || details.is_blocked.then(|| BLOCKED.to_owned());
+    let is_drifted = matches!(details.afterwards, Some(Afterwards::Drifted { by: None }));
+    by_reason
+        .or_else(blocked)
+        .or_else(|| is_drifted.then(|| DRIFTED.to_owned()))
+}
+
+/// What a person does about a cluster that has failed, by what has become of it since.
+fn after_failure(details: &ClusterDetails, upgrade: &str) -> String {
+    let again = format!("kubectl drydock retry {upgrade} --cluster {}", details.name);
+    match &details.afterwards {
+        Some(Afterwards::GoesOn(_)) => format!(
+            "see how its update goes on there (kubectl drydock cluster status); when it has come to its end, or to wait for it anew: {again}"
+        ),
+        Some(Afterwards::Arrived) => format!("let the upgrade find it there: {again}"),
+        Some(Afterwards::LeftTo {
+            upgrade: other,
+            is_at_work: true,
+        }) => format!(
+            "nothing here: upgrade {other} goes on with it; to bring it back to this one when that has ended there: {again}"
+        ),
+        Some(Afterwards::LeftTo { upgrade: other, .. }) => {
+            format!("nothing here: upgrade {other} has had it since; to bring it back to this one: {again}")
+        }
+        Some(Afterwards::Drifted { .. }) | None => for_reason(&details.reason, &again),
+    }
+}
+
+fn for_reason(reason: &str, again: &str) -> String {
     let first = match FailureReason::parse(reason) {
         Some(FailureReason::PreActionFailed | FailureReason::PostActionFailed) => {
             "read the logs of the action's Job on the cluster, fix what it found"
@@ -120,17 +154,17 @@ const WHILE_WAITING: [(&str, &str); 24] = [
 const LOOK_AND_RETRY: &str = "look at the clusters that have failed; then: kubectl drydock retry {upgrade}";
 
 /// What a person does about a cluster in flight whose message says what it waits for.
-pub const BLOCKED: &str = "see to what its message names, unless that ends by itself";
+const BLOCKED: &str = "see to what its message names, unless that ends by itself";
 
 /// What a person does about a complete cluster that runs another version by now.
-pub const DRIFTED: &str = "see who has upgraded it since, unless that was meant";
+const DRIFTED: &str = "see who has upgraded it since, unless that was meant";
 
 /// What a person does about a cluster that no upgrade has, and that one has left on its way.
 pub const LEFT: &str =
     "see where the cluster is (oc adm upgrade on it); to bring it to its end, let a new upgrade select it";
 
 /// What a person does about a cluster that waits, by its reason; nothing, where it goes on by itself. The upgrade is named as [`named`] does.
-pub fn while_waiting(reason: &str, upgrade: &str, cluster: &str) -> Option<String> {
+fn while_waiting(reason: &str, upgrade: &str, cluster: &str) -> Option<String> {
     let (_, what) = WHILE_WAITING.iter().find(|(of, _)| *of == reason)?;
     Some(what.replace("{upgrade}", upgrade).replace("{cluster}", cluster))
 }

@@ -182,7 +182,10 @@ impl AssessedFleet<'_> {
             .never_asked()
             .chain(again)
             .filter(|name| !starts.contains(name));
-        let mut asks = asked.filter_map(|name| self.cluster(name, now)?.pre_check_ask());
+        let mut asks = asked.filter_map(|name| {
+            let step = self.assessments.get(name)?.pre_checks.as_ref()?;
+            self.cluster(name, now)?.pre_check_ask(step)
+        });
         let first = asks.by_ref().take(ASKED_AT_ONCE);
         let first = first.map(|ask| Action::AskPreChecks(Box::new(ask))).collect();
         (first, asks.next().is_some())

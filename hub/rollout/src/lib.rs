@@ -64,8 +64,8 @@ pub use pages::{PAGE_ENTRIES, expired_pages};
 pub use plan::{Action, Finish, NewWork, Plan, PreCheckAsk, RecordPageWrite, WorkContent};
 pub use reason::{BELONGS_TO, Deadline, FailureReason, Reason};
 pub use report::{
-    ActionCounts, ClusterStatus, Counts, DeletionReport, Halt, NAMED_CLUSTERS, PreCheckCounts, Report,
-    Urgency,
+    ActionCounts, Afterwards, ClusterStatus, Counts, DeletionReport, Halt, NAMED_CLUSTERS, PreCheckCounts,
+    Report, Urgency,
 };
 pub use selector::{InvalidSelector, Selector};
 pub use slots::{FreeSlots, HaltKind, SlotDecision, SlotInputs, next_moment, upgrades_allowed};

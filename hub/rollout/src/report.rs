@@ -33,10 +33,29 @@ pub struct ClusterStatus {
     pub initialized: bool,
     /// Whether one of its works is applied.
     pub applied: bool,
-    /// It runs a newer version than the target.
-    pub drifted: bool,
-    /// The release to which the update of an earlier attempt still goes on there.
-    pub goes_on_to: Option<Arc<str>>,
+    /// What has become of it since its attempt ended, where that is not as it ended.
+    pub afterwards: Option<Afterwards>,
+}
+
+/// What has become of a cluster since an attempt on it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Afterwards {
+    /// The update to this release, which the attempt had requested, still goes on there.
+    GoesOn(Arc<str>),
+    /// It failed, and has come to the target since.
+    Arrived,
+    /// It failed, and another upgrade that began later has it.
+    LeftTo {
+        /// The other upgrade.
+        upgrade: Arc<str>,
+        /// It has not ended there.
+        is_at_work: bool,
+    },
+    /// It was complete, and runs another version.
+    Drifted {
+        /// The other upgrade that has brought it there, if one has.
+        by: Option<Arc<str>>,
+    },
 }
 
 impl ClusterStatus {
@@ -269,7 +288,7 @@ pub struct Report {
     pub channels_pending: usize,
     /// Clusters by the version that they show.
     pub versions: BTreeMap<String, usize>,
-    /// Complete clusters that run a newer version than the target.
+    /// Complete clusters that run another version than they were left at.
     pub drifted: usize,
     /// Complete clusters that needed nothing, because they ran the target before.
     pub needed_nothing: usize,

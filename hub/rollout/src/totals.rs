@@ -8,7 +8,9 @@ use jiff::Timestamp;
 
 use crate::assess::{Assessment, NextWrite, PreCheckStep, Start, Step, Unrecorded};
 use crate::startable::{StartKey, Startable};
-use crate::{ActionCounts, ClusterState, ClusterStatus, Counts, Reason, Stage, Timetable, Urgency};
+use crate::{
+    ActionCounts, Afterwards, ClusterState, ClusterStatus, Counts, Reason, Stage, Timetable, Urgency,
+};
 
 /// Timestamps with how often each was added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -181,7 +183,10 @@ impl Totals {
             Some(Reason::PreChecksUnanswered(_) | Reason::PreChecksNotAsked(_))
         );
         for (set, applies) in [
-            (&mut self.to_ask, matches!(step, Some(PreCheckStep::Ask))),
+            (
+                &mut self.to_ask,
+                matches!(step, Some(PreCheckStep::Ask | PreCheckStep::Yield)),
+            ),
             (
                 &mut self.asked_and_done,
                 matches!(step, Some(PreCheckStep::Delete(_))),
@@ -238,7 +243,8 @@ impl Totals {
         change(&mut self.refused_starts, state.in_flight() && !has_begun, adds);
         change(&mut self.applied, status.applied || status.initialized, adds);
         change(&mut self.channels_pending, assessment.channel_pending, adds);
-        change(&mut self.drifted, status.drifted, adds);
+        let is_drifted = matches!(status.afterwards, Some(Afterwards::Drifted { .. }));
+        change(&mut self.drifted, is_drifted, adds);
         let needed_nothing =
             state == ClusterState::Complete && matches!(status.reason, Reason::AlreadyAtTarget(_));
         change(&mut self.needed_nothing, needed_nothing, adds);

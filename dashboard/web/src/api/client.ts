@@ -121,6 +121,8 @@ export interface Preview {
   targetBefore?: string;
   /** It is paused, and stays so: the text does not say whether it is. */
   staysPaused: boolean;
+  /** Why nothing starts by it, if its spec is invalid. */
+  invalid?: string;
   allOperators: boolean;
   changes: Change[];
   /** How many changes there are beside those. */

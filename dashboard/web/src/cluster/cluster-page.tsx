@@ -50,7 +50,7 @@ export function ClusterPage({ name }: { name: string }) {
           {cluster && <StateLabel state={cluster.state} />}
           {(cluster ? cluster.available === 0 : detail.value?.available === false) && <Label color="orange">not available</Label>}
         </h1>
-        {cluster?.state === 'Failed' && <RetryButton kind="secondary" upgrade={cluster.upgrade} cluster={name} disabled={!current} onDone={detail.reload} />}
+        {cluster?.state === 'Failed' && <RetryButton kind="secondary" upgrade={cluster.upgrade} cluster={name} failure={cluster.message} disabled={!current} onDone={detail.reload} />}
       </header>
       {detail.value && (detail.error !== undefined || left) && <NotCurrent loaded={detail} why="The fleet does not show this cluster any more." />}
       <Announced text={cluster ? [cluster.state, cluster.reason].filter(Boolean).map((word) => printable(word, 63)).join(': ') : ''} />

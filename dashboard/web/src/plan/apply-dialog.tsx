@@ -79,6 +79,11 @@ export function ApplyDialog({ yaml, which, opened, forecast: made, onClose, onSe
           </Alert>
         )}
         {preview && <What preview={preview} />}
+        {preview?.invalid !== undefined && (
+          <Alert kind="danger" title="Its spec is invalid: nothing starts by it.">
+            <Text of={preview.invalid} limit={1000} />
+          </Alert>
+        )}
         {preview?.staysPaused && (
           <Alert kind="warning" title="It stays paused." >
             The text does not say whether it is: a pause by hand stays until somebody resumes it, or applies <code>paused: false</code>.
@@ -154,7 +159,7 @@ function What({ preview }: { preview: Preview }) {
 }
 
 /** Each field that becomes different, and how it is written: too much to be read out at once. */
-function How({ preview: { edits, targetBefore, changes, more } }: { preview: Preview }) {
+function How({ preview: { edits, targetBefore, changes, more, invalid } }: { preview: Preview }) {
   const isNew = targetBefore === undefined;
   return (
     <>
@@ -164,7 +169,7 @@ function How({ preview: { edits, targetBefore, changes, more } }: { preview: Pre
         {edits
           ? 'Spec and labels become those of the text; a tool that keeps them elsewhere, such as Argo CD, may write them back.'
           : !isNew && 'What was applied before with this page or the plugin, and is not in the text, is taken out; what others have set stays, and what was edited by hand.'}{' '}
-        Unless it is paused, its clusters start as its strategy allows: the first at once, if nothing holds them back.
+        {invalid === undefined && 'Unless it is paused, its clusters start as its strategy allows: the first at once, if nothing holds them back.'}
       </p>
     </>
   );

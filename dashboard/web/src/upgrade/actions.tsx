@@ -4,7 +4,7 @@ import { api, type Meant } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { hasEnded } from '../fleet/upgrade-order';
 import { showDialog } from '../ui/dialog-host';
-import { Alert, Button, Target, Text } from '../ui/parts';
+import { Alert, Button, LongText, Target, Text } from '../ui/parts';
 import { useFleet, useStatus } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
 import { UpgradeDialog } from './upgrade-dialog';
@@ -66,6 +66,17 @@ function WhoWaited({ upgrade }: { upgrade: Upgrade }) {
   );
 }
 
+/** What has failed may keep everything from starting, which a pause hides. */
+function WhoFailed({ upgrade }: { upgrade: Upgrade }) {
+  const { failed } = useCounts(upgrade);
+  if (failed === 0) return null;
+  return (
+    <p>
+      {clusters(failed)} {failed === 1 ? 'has' : 'have'} failed: nothing starts before a retry, if that is a canary, or more than <code>maxFailures</code> allows.
+    </p>
+  );
+}
+
 /** When what starts over does so. */
 function Turn({ upgrade, several }: { upgrade: string; several?: boolean }) {
   const { fleet } = useStatus();
@@ -120,6 +131,7 @@ function askResume(upgrade: Upgrade, onDone: () => void): void {
       <p>
         Clusters of <Text of={upgrade.key} limit={127} /> start again to <Target of={upgrade.target} />, as its strategy allows: <WhoWaited upgrade={upgrade} />.
       </p>
+      <WhoFailed upgrade={upgrade} />
       <ChangedMeanwhile upgrade={upgrade.key} was={meant(upgrade)} />
     </UpgradeDialog>
   ));
@@ -139,8 +151,8 @@ function askRetry(upgrade: Upgrade, failed: { count: number; set: string }, onDo
   ));
 }
 
-export function RetryButton(props: { upgrade: string; cluster: string; disabled: boolean; onDone: () => void; kind?: 'link' | 'secondary' }) {
-  const { upgrade, cluster, onDone, kind = 'link' } = props;
+export function RetryButton(props: { upgrade: string; cluster: string; failure: string; disabled: boolean; onDone: () => void; kind?: 'link' | 'secondary' }) {
+  const { upgrade, cluster, failure, onDone, kind = 'link' } = props;
   const { session, fleet } = useStatus();
   if (!session || session.readOnly) return null;
   const ask = () => {
@@ -151,6 +163,9 @@ export function RetryButton(props: { upgrade: string; cluster: string; disabled:
         <p>
           <Text of={cluster} limit={253} /> starts over{target !== '' && <> to <Target of={target} /></>}, <Turn upgrade={upgrade} />. It begins with the first stage, or goes on from where it has come to
           since; if it may not start, for findings or otherwise, it waits until it may. Has the cause been fixed? Else it fails again.
+        </p>
+        <p class="quiet">
+          It failed: <LongText of={failure} />
         </p>
         <ChangedMeanwhile upgrade={upgrade} was={{ uid, generation }} />
         <WhoElse upgrade={upgrade} />

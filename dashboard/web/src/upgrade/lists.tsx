@@ -44,7 +44,7 @@ export function Failures(props: { failures: UpgradeDetail['failures']; upgrade: 
           <ul class="failed-clusters">
             {failure.clusters.slice(0, 12).map((name) => (
               <li key={name}>
-                <ClusterLink name={name} /> <RetryButton upgrade={upgrade.key} cluster={name} disabled={disabled} onDone={onDone} />
+                <ClusterLink name={name} /> <RetryButton upgrade={upgrade.key} cluster={name} failure={failure.message} disabled={disabled} onDone={onDone} />
               </li>
             ))}
             {failure.clusters.length > 12 && (
@@ -75,7 +75,7 @@ export function InFlightTable({ rows, now }: { rows: InFlight[]; now: number }) 
           <>
             <Reason reason={row.reason} /> <LongText of={row.message} />
           </>,
-          row.share === undefined ? '' : <Share share={row.share} name={row.name} />,
+          row.share === undefined ? <span class="quiet">not known</span> : <Share share={row.share} name={row.name} />,
           `${moment(row.startedAt, now)} (${duration(now - row.startedAt)})`,
           <NormalUntil row={row} now={now} />,
         ],

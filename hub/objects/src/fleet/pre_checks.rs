@@ -194,6 +194,7 @@ impl Fleet {
             write: PreCheckWrite {
                 until: now.saturating_add(AGAIN).unwrap_or(Timestamp::MAX),
                 refused: refused.map(|words| drydock_rollout::bounded(words, 256).into()),
+                keeps_question: matches!(action, Action::AskPreChecks(ask) if ask.question.yields),
             },
             version,
             asks: question(action),
@@ -266,7 +267,8 @@ fn question(action: &Action) -> Option<OtherQuestion> {
     let Action::AskPreChecks(ask) = action else {
         return None;
     };
-    ask.question.asks_agent.then(|| OtherQuestion {
+    let asks = ask.question.asks_agent && !ask.question.yields;
+    asks.then(|| OtherQuestion {
         target: Arc::clone(&ask.question.target),
         asked_at: ask.question.asked_at,
     })

@@ -94,10 +94,15 @@ pub(super) fn spec(cluster_version: Value, grant_cluster_admin: bool, observed: 
 
 /// ClusterVersion stays when the work goes; all else goes with it.
 pub(super) fn orphaning() -> DeleteOption {
+    orphaning_of(vec![identifier()])
+}
+
+/// The same for these objects.
+pub(super) fn orphaning_of(objects: Vec<ResourceIdentifier>) -> DeleteOption {
     DeleteOption {
         propagation_policy: Some("SelectivelyOrphan".to_owned()),
         selectively_orphans: Some(SelectivelyOrphan {
-            orphaning_rules: vec![identifier()].into(),
+            orphaning_rules: objects.into(),
             ..SelectivelyOrphan::default()
         }),
         ..DeleteOption::default()

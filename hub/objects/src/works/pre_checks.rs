@@ -159,16 +159,22 @@ fn spec(ask: &PreCheckAsk) -> ManifestWorkSpec {
         configs.push(feedback::watched_values(
             plan_identifier(version),
             &plan_paths(),
-            feedback::server_side_apply(),
+            if ask.question.yields {
+                feedback::read_only()
+            } else {
+                feedback::server_side_apply()
+            },
         ));
     }
+    // ClusterVersion stays, whatever happens to the work, and so does a plan that another upgrade has asked.
+    let yielded = version.filter(|_| ask.question.asks_agent && ask.question.yields);
+    let orphans = std::iter::once(super::cluster_version::identifier()).chain(yielded.map(plan_identifier));
     ManifestWorkSpec {
         workload: Some(Workload {
             manifests: manifests.into(),
             ..Workload::default()
         }),
-        // ClusterVersion stays, whatever happens to the work.
-        delete_option: Some(super::cluster_version::orphaning()),
+        delete_option: Some(super::cluster_version::orphaning_of(orphans.collect())),
         manifest_configs: configs.into(),
         ..ManifestWorkSpec::default()
     }

@@ -1,5 +1,6 @@
 //! Clusters that have ended: by the outcome that is committed on a work, or by the one that stands on a page of records.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use drydock_names::names::{EndState, WorkKind};
@@ -8,8 +9,8 @@ use semver::Version;
 
 use super::{Assessment, ClusterView, Ending, IS_FINAL, NextWrite, Step, Unrecorded};
 use crate::{
-    ALREADY_AT_TARGET, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome,
-    RetryToken, UPDATED_OTHERWISE, Work,
+    ALREADY_AT_TARGET, Afterwards, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry,
+    RecordedOutcome, RetryToken, Stage, UPDATED_OTHERWISE, Work,
 };
 
 /// The time between two writes about a cluster that shows ever other versions after its end.
@@ -208,13 +209,7 @@ impl<'a> ClusterView<'a> {
         // Its works may be gone, and the outcome stays.
         status.initialized |= ended.state == EndState::Complete && ended.started.is_some()
             || failed_stage.is_some_and(|stage| stage > crate::Stage::PreAction);
-        let target = self.spec().and_then(|spec| spec.goal.version());
-        let target = ended.found_at.as_ref().or(target);
-        status.drifted = ended.state == EndState::Complete
-            && target.is_some_and(|target| {
-                let known = self.known_version();
-                known.is_some_and(|version| version.cmp_precedence(target).is_gt())
-            });
+        status.afterwards = self.afterwards(ended);
         let mut assessment = self.member(status, Step::WAIT);
         assessment.upgraded_at = match ended.state {
             EndState::Complete if ended.found_at.is_some() => self.reached_at().or(ended.at),
@@ -242,6 +237,71 @@ impl<'a> ClusterView<'a> {
             assessment.disposable = kinds.filter(|kind| self.may_delete(*kind)).collect();
         }
         assessment
+    }
+
+    /// What has become of a cluster since it ended.
+    fn afterwards(&self, ended: &Ended<'a>) -> Option<Afterwards> {
+        let spec = self.spec()?;
+        if ended.state == EndState::Complete {
+            let left_at = ended.found_at.as_ref().or(spec.goal.version())?;
+            let runs = self.known_version()?;
+            let is_other = match runs.cmp_precedence(left_at) {
+                Ordering::Equal => false,
+                Ordering::Greater => true,
+                Ordering::Less => !self.lags(runs),
+            };
+            return is_other.then(|| Afterwards::Drifted {
+                by: self.brought_by(runs, ended.at),
+            });
+        }
+        if let Some(claim) = self.later_claim() {
+            return Some(Afterwards::LeftTo {
+                upgrade: self.named(claim.owner).into(),
+                is_at_work: self
+                    .other_at_work()
+                    .is_some_and(|owner| owner.is_same(claim.owner)),
+            });
+        }
+        if let Some(release) = self.goes_on_to() {
+            return Some(Afterwards::GoesOn(release));
+        }
+        let is_of_platform =
+            FailureReason::parse(&ended.reason).map(FailureReason::stage) == Some(Stage::Platform);
+        let has_arrived =
+            is_of_platform && ended.is_current && spec.goal.platform_reached(self.known_version());
+        has_arrived.then_some(Afterwards::Arrived)
+    }
+
+    /// Whether a version may be that of before an attempt, which a claim has not caught up with.
+    fn lags(&self, version: &Version) -> bool {
+        let facts = self.row.facts.as_deref();
+        let is_claimed = self.fed_back_version().is_none();
+        let newest = self.own_outcomes().next();
+        is_claimed
+            && newest.is_some_and(|recorded| {
+                let entry = &recorded.entry;
+                let has_joined_since = facts
+                    .and_then(|facts| facts.created)
+                    .is_some_and(|created| created > entry.completed);
+                let is_of_before = entry.from.as_deref() == Some(version.to_string().as_str());
+                is_of_before && entry.started.is_some() && !has_joined_since
+            })
+    }
+
+    /// The other upgrade that has brought the cluster to a version since then, by the records.
+    fn brought_by(&self, version: &Version, since: Option<Timestamp>) -> Option<Arc<str>> {
+        let version = version.to_string();
+        let is_it = |recorded: &&Arc<RecordedEntry>| {
+            let entry = &recorded.entry;
+            let is_other = recorded.page.closed || !self.context.upgrade.owns(&recorded.page.owner);
+            let is_attempt = entry.outcome == RecordedOutcome::Complete && entry.started.is_some();
+            is_other
+                && is_attempt
+                && *entry.to == *version
+                && since.is_none_or(|since| entry.completed >= since)
+        };
+        let found = self.row.entries.iter().rev().find(is_it)?;
+        Some(self.named(&found.page.owner).into())
     }
 
     /// What is still to be written on the work of a cluster that has ended: the outcome, if it could not be, and another channel.

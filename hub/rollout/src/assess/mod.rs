@@ -411,8 +411,7 @@ impl<'a> ClusterView<'a> {
             deadline,
             initialized: main.is_some(),
             applied: self.own_works().any(|(_, work)| work.applied == Applied::Yes),
-            drifted: false,
-            goes_on_to: None,
+            afterwards: None,
         }
     }
 

@@ -10,8 +10,8 @@ use super::ended::Ended;
 use super::progress::{Progress, is_agent_at_work, is_update_under_way, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, IS_FINAL, Start, StartKind, Step, Unrecorded};
 use crate::{
-    ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause, RefusedWrite,
-    RequestedMethod, Selected, Stage, UpgradeMethod, Work,
+    Afterwards, ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause,
+    RefusedWrite, RequestedMethod, Selected, Stage, UpgradeMethod, Work,
 };
 
 const WAITS_TO_START: Deadline =
@@ -197,13 +197,13 @@ impl<'a> ClusterView<'a> {
         status.applied = false;
         if state == ClusterState::NotStarted {
             status.since = self.last_end();
-            status.goes_on_to = self.goes_on_to();
+            status.afterwards = self.goes_on_to().map(Afterwards::GoesOn);
         }
         status
     }
 
     /// The release to which an earlier attempt has the cluster updated: that goes on, whether somebody waits for it or not.
-    fn goes_on_to(&self) -> Option<Arc<str>> {
+    pub(super) fn goes_on_to(&self) -> Option<Arc<str>> {
         let work = self.own(WorkKind::Cluster)?;
         let target = self.goal_of(work)?.target.as_ref()?;
         let is_under_way = is_agent_at_work(work) || is_update_under_way(work, target);

@@ -134,6 +134,12 @@ impl Observed {
 
     fn ask(&mut self, ask: &PreCheckAsk) {
         let row = self.rows.entry(ask.cluster.clone()).or_default();
+        if ask.question.yields {
+            if let Some(work) = &mut row.pre_checks {
+                Arc::make_mut(work).question = Some(Arc::new(ask.question.clone()));
+            }
+            return;
+        }
         let asks_same = |work: &&Arc<PreCheckWork>| {
             let asked = work.question.as_ref();
             asked.is_some_and(|asked| asked.is_about_same(&ask.question))
@@ -149,6 +155,7 @@ impl Observed {
             answer,
             trouble: None,
             is_taken: false,
+            is_asked_later: false,
             ended: Arc::default(),
             without_image,
         }));

@@ -248,6 +248,9 @@ pub struct PreCheckQuestion {
     /// In which form it is asked: one of an earlier release of Drydock is asked anew.
     #[serde(default)]
     pub form: u32,
+    /// Another upgrade has the agent asked since: this one only reads what it says. Both would write the same plan else, time and again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub yields: bool,
     /// When it was asked, in whole seconds.
     pub asked_at: Timestamp,
 }
@@ -255,6 +258,14 @@ pub struct PreCheckQuestion {
 impl PreCheckQuestion {
     /// The form in which clusters are asked.
     pub const FORM: u32 = 6;
+
+    /// The same while another upgrade has the agent asked.
+    pub fn yielding(&self) -> Self {
+        Self {
+            yields: true,
+            ..self.clone()
+        }
+    }
 
     /// Whether another question is the same, whenever it was asked.
     pub fn is_same(&self, other: &Self) -> bool {
@@ -289,10 +300,20 @@ pub struct PreCheckWork {
     pub trouble: Option<Arc<str>>,
     /// The agent has been asked for another upgrade since: what it says is not for this one.
     pub is_taken: bool,
+    /// That upgrade has asked after this one: what this one asks is not to be written over it.
+    pub is_asked_later: bool,
     /// The ids of accepted risks that have ended there, by what its agent says.
     pub ended: Arc<[Arc<str>]>,
     /// What its ClusterVersion has against a request of the release by its version alone. An agent does not say so: it requests by image.
     pub without_image: Option<Finding>,
+}
+
+impl PreCheckWork {
+    /// Whether it has yielded to another upgrade that does not have the agent asked any more.
+    pub fn has_yielded_to_nobody(&self) -> bool {
+        let has_yielded = self.question.as_ref().is_some_and(|asked| asked.yields);
+        has_yielded && !self.is_taken
+    }
 }
 
 /// What another upgrade asks a cluster's agent, without an answer yet: a cluster has one plan of a target.
@@ -311,6 +332,8 @@ pub struct PreCheckWrite {
     pub until: Timestamp,
     /// Why it was refused, if it was, in the server's words.
     pub refused: Option<Arc<str>>,
+    /// Whether what was asked before is still asked after it.
+    pub keeps_question: bool,
 }
 
 /// The name of the work by which an upgrade asks a cluster. It is the same after a restore from a backup, which gives another uid.

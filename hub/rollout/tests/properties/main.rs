@@ -15,7 +15,7 @@ mod world;
 use std::collections::BTreeSet;
 
 use drydock_rollout::{
-    Action, ClusterState, ClusterStatus, EndState, Enforcement, IntOrPercent, Reason, WorkKind,
+    Action, Afterwards, ClusterState, ClusterStatus, EndState, Enforcement, IntOrPercent, Reason, WorkKind,
 };
 use proptest::prelude::*;
 
@@ -329,18 +329,54 @@ fn a_retried_cluster_that_waits_says_that_its_earlier_update_goes_on() {
     }
     world.happen(&Event::Minutes(7 * 24 * 60));
     world.settle();
-    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "UpgradeTimedOut");
+    let failed = status(&mut world, 0).unwrap();
+    assert_eq!(failed.reason.as_str(), "UpgradeTimedOut");
+    assert_eq!(failed.afterwards, Some(Afterwards::GoesOn((&*target).into())));
     world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
     world.happen(&Event::Retry(None));
     world.settle();
     let goes_on = |world: &mut World| {
         let status = status(world, 0).unwrap();
         assert_eq!(status.state, ClusterState::NotStarted);
-        status.goes_on_to
+        status.afterwards
     };
-    assert_eq!(goes_on(&mut world).as_deref(), Some(&*target));
+    assert_eq!(goes_on(&mut world), Some(Afterwards::GoesOn(target.into())));
     world.is_sent_back(0);
     assert_eq!(goes_on(&mut world), None);
+}
+
+/// What to do is no more what it was when it failed.
+#[test]
+fn a_cluster_that_comes_to_the_target_after_its_time_was_over_says_so() {
+    let mut world = World::new(&Fleet::plain(1, 1));
+    world.settle();
+    for _ in 0..2 {
+        world.happen(&Event::Progress(0));
+        world.settle();
+    }
+    world.happen(&Event::Minutes(7 * 24 * 60));
+    world.settle();
+    world.arrives(0);
+    let failed = status(&mut world, 0).unwrap();
+    assert_eq!(failed.state, ClusterState::Failed);
+    assert_eq!(failed.afterwards, Some(Afterwards::Arrived));
+}
+
+/// Whichever way it has drifted: nothing else in its row says so.
+#[test]
+fn a_complete_cluster_that_runs_another_version_says_so() {
+    for (claims, drifted) in [(9, true), (12, false), (13, true)] {
+        let mut world = World::new(&Fleet::plain(1, 1));
+        world.happen(&Event::Claims(0, 12));
+        world.settle();
+        assert_eq!(reason(&mut world, 0).unwrap().as_str(), "AlreadyAtTarget");
+        world.happen(&Event::Claims(0, claims));
+        world.settle();
+        let rests = status(&mut world, 0).unwrap();
+        assert_eq!(rests.state, ClusterState::Complete, "{claims}");
+        let expected = drifted.then_some(Afterwards::Drifted { by: None });
+        assert_eq!(rests.afterwards, expected, "{claims}");
+    }
 }
 
 #[test]

@@ -135,6 +135,7 @@ fn where_answers_are_required_a_large_fleet_is_asked_once_before_its_first_clust
     let write = PreCheckWrite {
         until: world.now + SignedDuration::from_mins(1),
         refused: Some("no".into()),
+        keeps_question: false,
     };
     for number in 300..600 {
         world.write_pre_checks(number, Some(write.clone()));
@@ -264,6 +265,30 @@ fn who_had_nothing_to_answer_is_asked_when_it_has_been_sent_back() {
     assert!(is_asked_for_target(&world));
 }
 
+/// The other upgrade does not start where this one has begun, and asks no more.
+#[test]
+fn what_is_in_flight_and_has_lost_the_agent_asks_it_again() {
+    let mut world = world(PreChecksMode::Require);
+    world.has_nothing_to_answer(0);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+    world.happen(&Event::Progress(0));
+    world.is_sent_back(0);
+    world.settle();
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+    let asked = |world: &World| world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+    let before = asked(&world).question.clone().unwrap().asked_at;
+    world.taken(0, false);
+    world.happen(&Event::Minutes(1));
+    world.settle();
+    let again = asked(&world).question.clone().unwrap();
+    assert!(!again.yields && again.asked_at > before, "{again:?}");
+    // What is read of the plan may be of before: it is not asked time and again.
+    world.is_still_read_as_taken(0);
+    world.happen(&Event::Minutes(1));
+    assert_eq!(world.plan().actions, []);
+}
+
 /// The same release under the name of a mirror: no claim says that the cluster has it, and no answer comes but that.
 #[test]
 fn who_has_the_image_that_is_asked_for_is_not_asked_for_ever() {
@@ -348,7 +373,12 @@ fn one_that_does_not_answer_is_reported_and_one_whose_answer_is_old_is_asked_aga
         (Some("no".into()), "PreChecksUnanswered"),
     ] {
         let until = world.now + SignedDuration::from_mins(1);
-        world.write_pre_checks(0, Some(PreCheckWrite { until, refused }));
+        let write = PreCheckWrite {
+            until,
+            refused,
+            keeps_question: false,
+        };
+        world.write_pre_checks(0, Some(write));
         assert_eq!(reason(&mut world, 0).unwrap().as_str(), said);
         world.write_pre_checks(0, None);
     }
@@ -392,6 +422,41 @@ fn who_has_lost_the_agent_to_another_upgrade_asks_again_after_the_timeout() {
     world.answer(0, false, true);
     world.settle();
     assert_eq!(started(&world), [0]);
+}
+
+/// Both works would write the same plan else, each time that they are applied. What is written then changes nothing of what is known.
+#[test]
+fn a_question_that_another_upgrade_has_followed_is_only_read_until_its_turn() {
+    let mut world = World::new(&Fleet {
+        agents: [0].into(),
+        ..Fleet::plain(1, 1)
+    });
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    world.settle();
+    let question = |world: &World| {
+        let work = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+        (*work.question.clone().unwrap()).clone()
+    };
+    let first = question(&world);
+    world.taken(0, true);
+    world.settle();
+    assert_eq!(question(&world), first.yielding());
+    let held = reason(&mut world, 0);
+    assert_eq!(held.as_ref().unwrap().as_str(), "RisksNotAccepted");
+    let until = world.now + SignedDuration::from_mins(1);
+    let write = PreCheckWrite {
+        until,
+        refused: None,
+        keeps_question: true,
+    };
+    world.write_pre_checks(0, Some(write));
+    assert_eq!(reason(&mut world, 0), held);
+    world.write_pre_checks(0, None);
+    // The other one is gone, and its plan with it: this one does not wait for its turn.
+    world.left(0);
+    world.settle();
+    let again = question(&world);
+    assert!(!again.yields && again.asked_at > first.asked_at);
 }
 
 /// Without the add-on ClusterVersion is all that is read, also where there was one before.

@@ -29,11 +29,13 @@ pub(super) fn work(uid: &str, target: &str, answer: KnownAnswer) -> PreCheckWork
             asked_for: Arc::default(),
             image: Arc::default(),
             form: PreCheckQuestion::FORM,
+            yields: false,
             asked_at: Timestamp::UNIX_EPOCH,
         })),
         answer,
         trouble: None,
         is_taken: false,
+        is_asked_later: false,
         ended: Arc::default(),
         without_image: None,
     }

@@ -82,6 +82,7 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
         answer: KnownAnswer::None,
         trouble: None,
         is_taken: false,
+        is_asked_later: false,
         ended: ended(work),
         without_image,
     };
@@ -93,10 +94,11 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
             asks.answer = known.map_or(KnownAnswer::None, KnownAnswer::Earlier);
             asks.trouble = Some(OVER.into());
         }
-        Reply::Taken { by, found } => {
+        Reply::Taken { by, found, is_later } => {
             asks.answer = found.map_or(KnownAnswer::None, KnownAnswer::OfAnother);
             asks.trouble = Some(format!("{ASKED_FOR}{by} at present").into());
             asks.is_taken = true;
+            asks.is_asked_later = is_later;
         }
         Reply::None => {}
     }
@@ -122,6 +124,8 @@ enum Reply {
         by: Arc<str>,
         /// What was found for it.
         found: Option<PreCheckAnswer>,
+        /// It has asked after this one; what is read may be of before.
+        is_later: bool,
     },
     /// The agent asks nobody any more, for it has seen the update begin; with what is known to speak against it.
     Over(Option<PreCheckAnswer>),
@@ -219,6 +223,7 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
                 Some(by) => Reply::Taken {
                     by,
                     found: status.and_then(|status| found_for_another(status, question)),
+                    is_later: status.is_some_and(|status| is_asked_later(status, question)),
                 },
                 // The agent asks nobody any more, and ClusterVersion does not say yet that the update has begun: what it found before holds,
                 // and so does what the cluster says.
@@ -327,6 +332,13 @@ fn taken(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Arc<str
     let is_own = question.asked_for.split(' ').next() == Some(upgrade);
     // What this one has accepted since takes a while to be asked.
     (!is_own).then(|| printable(upgrade))
+}
+
+/// Whether the plan asks what was asked after this question: of two of one second, that of the later name.
+fn is_asked_later(status: &ManifestStatus, question: &PreCheckQuestion) -> bool {
+    let asked = text(status, "asked").and_then(|asked| asked.parse::<Timestamp>().ok());
+    let asked_for = text(status, "askedFor").unwrap_or_default();
+    asked.is_some_and(|asked| (asked, &*asked_for) > (question.asked_at, &*question.asked_for))
 }
 
 /// Whether the agent has seen the plan as it is now.

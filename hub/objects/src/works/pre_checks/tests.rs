@@ -42,6 +42,7 @@ fn ask(version: Option<&str>, asks_agent: bool, accepted: Vec<RiskAcceptance>) -
             asked_for: "hub/spring".into(),
             image: target.image.clone().unwrap_or_default().into(),
             form: PreCheckQuestion::FORM,
+            yields: false,
             asked_at: ASKED.parse().unwrap(),
         },
         target,
@@ -412,6 +413,37 @@ fn what_is_asked_for_another_upgrade_is_no_answer_and_is_said() {
         assert_eq!(work.trouble.as_deref(), words.as_deref(), "{asked_for:?}");
         assert_eq!(work.is_taken, taken.is_some());
     }
+}
+
+/// What is read may be of before this one has asked: then its own question is on its way.
+#[test]
+fn only_who_has_asked_later_is_yielded_to() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    for (at, asked_for, is_later) in [
+        ("2026-01-05T09:00:00Z", "hub/autumn", true),
+        ("2026-01-05T07:00:00Z", "hub/autumn", false),
+        ("", "hub/autumn", false),
+        (ASKED, "hub/winter", true),
+        (ASKED, "hub/autumn", false),
+        ("2026-01-05T09:00:00Z", "hub/spring", false),
+    ] {
+        let plan = but(&[("asked", at), ("askedFor", asked_for)]);
+        let work = read_work(&asked, Some(&plan), &[("version", "4.14.9"), (READ, "version")]);
+        assert_eq!(work.is_asked_later, is_later, "{at} {asked_for}");
+    }
+}
+
+/// The work agent applies it time and again, and would bring back what the other upgrade has replaced.
+#[test]
+fn a_plan_that_another_upgrade_has_asked_is_read_and_left_where_it_is() {
+    let mut asked = ask(Some("4.14.12"), true, Vec::new());
+    let strategy = |work: &Value| work["spec"]["manifestConfigs"][2]["updateStrategy"]["type"].clone();
+    assert_eq!(strategy(&built(&asked)), "ServerSideApply");
+    asked.question = asked.question.yielding();
+    let work = built(&asked);
+    assert_eq!(strategy(&work), "ReadOnly");
+    let orphaned = &work["spec"]["deleteOption"]["selectivelyOrphans"]["orphaningRules"];
+    assert_eq!(orphaned[1]["resource"], PLANS);
 }
 
 /// It will find the same for this one. What the other has accepted says nothing about this one, and holds nobody.

@@ -25,6 +25,8 @@ const TURN: SignedDuration = SignedDuration::from_mins(3);
 pub(crate) enum PreCheckStep {
     /// It is asked, or asked again.
     Ask,
+    /// Another upgrade has its agent asked since: what this one asks is left, and read, until it is its turn.
+    Yield,
     /// The work has served.
     Delete(Uid),
 }
@@ -52,6 +54,22 @@ impl ClusterView<'_> {
         {
             assessment.pre_checks = Some(PreCheckStep::Delete(of_another.uid.clone()));
         }
+        if assessment.pre_checks.is_none() && self.yields() {
+            assessment.pre_checks = Some(PreCheckStep::Yield);
+        }
+    }
+
+    /// Whether another upgrade has asked the agent after this one, whose work would ask for this one again each time that it is applied.
+    fn yields(&self) -> bool {
+        let target = self.spec().and_then(|spec| spec.goal.target.as_ref());
+        let is_later = |work: &PreCheckWork| {
+            let asked = work.question.as_ref().zip(target);
+            let asks = asked.is_some_and(|(asked, target)| {
+                asked.asks_agent && !asked.yields && *asked.target == *target.to_string()
+            });
+            asks && work.is_asked_later
+        };
+        self.own_pre_checks().is_some_and(is_later) && self.may_write_pre_checks()
     }
 
     /// Whether the cluster's answer is required before it starts, and something else keeps it from being asked: nobody knows what it will say.
@@ -115,7 +133,11 @@ impl ClusterView<'_> {
             true => (Standing::AWAITED, true),
             false => self.standing(policy, target, answered),
         };
-        let is_due = answered.is_none_or(|work| is_old && (is_by_image || self.may_ask_anew(policy, work)));
+        let is_due = answered.is_none_or(|work| {
+            let is_again = is_old && (is_by_image || self.may_ask_anew(policy, work));
+            // No other upgrade starts here meanwhile, so that none is in need of the agent.
+            is_again || work.is_asked_later || work.has_yielded_to_nobody()
+        });
         let asks = is_due && self.may_ask() && self.has_turn(&question);
         (standing, asks.then_some(PreCheckStep::Ask))
     }
@@ -134,10 +156,14 @@ impl ClusterView<'_> {
             return;
         };
         let question = self.question(target);
-        let asked = self.own_pre_checks().and_then(|work| work.question.as_ref());
-        let is_due = match asked {
+        let work = self.own_pre_checks();
+        let is_due = match work.and_then(|work| Some((work, work.question.as_ref()?))) {
             // What has started keeps its target, and its plan.
-            Some(asked) => asked.target == question.target && asked.accepted != question.accepted,
+            Some((work, asked)) => {
+                let is_lost = work.is_asked_later && !question.accepted.is_empty();
+                let is_other = asked.accepted != question.accepted || is_lost || work.has_yielded_to_nobody();
+                asked.target == question.target && is_other
+            }
             None => !question.accepted.is_empty(),
         };
         if question.asks_agent && is_due && self.may_ask() && self.has_turn(&question) {
@@ -196,7 +222,8 @@ impl ClusterView<'_> {
         let is_taken = answered
             .is_some_and(|work| self.is_taken_for_long(policy, work) && !self.keeps_answer(policy, work));
         let is_again = is_old && answered.is_some_and(|work| self.may_ask_anew(policy, work));
-        let is_due = answered.is_none() || (is_requiring && (is_again || is_taken));
+        let is_alone = answered.is_some_and(PreCheckWork::has_yielded_to_nobody);
+        let is_due = answered.is_none() || is_alone || (is_requiring && (is_again || is_taken));
         if is_due && self.may_ask() && self.has_turn(&question) {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::PreCheckStep;
 use super::accepted::those_that_count;
 use crate::assess::ClusterView;
 use crate::observed::digest_of_accepted;
@@ -21,6 +22,7 @@ impl ClusterView<'_> {
             accepted,
             image: target.image.as_deref().unwrap_or_default().into(),
             form: PreCheckQuestion::FORM,
+            yields: false,
             asked_at: self.asked_now(),
         }
     }
@@ -64,12 +66,17 @@ impl ClusterView<'_> {
         self.context.accepted.about(self.name, self.row.facts.as_deref())
     }
 
-    /// What the write of a question is.
-    pub(crate) fn pre_check_ask(&self) -> Option<PreCheckAsk> {
+    /// What the write of a question is: a new one, or the one that was asked, while another upgrade has the agent asked.
+    pub(crate) fn pre_check_ask(&self, step: &PreCheckStep) -> Option<PreCheckAsk> {
         let target = self.spec()?.goal.target.as_ref()?;
+        let question = match step {
+            PreCheckStep::Ask => self.question(target),
+            PreCheckStep::Yield => self.own_pre_checks()?.question.as_ref()?.yielding(),
+            PreCheckStep::Delete(_) => return None,
+        };
         Some(PreCheckAsk {
             cluster: self.name.clone(),
-            question: self.question(target),
+            question,
             target: target.clone(),
             accepted: self
                 .accepted_risks()

@@ -46,7 +46,11 @@ impl ClusterView<'_> {
         target: &Target,
         work: Option<&PreCheckWork>,
     ) -> (Standing, bool) {
-        let write = self.row.pre_check_write.as_ref();
+        let write = self
+            .row
+            .pre_check_write
+            .as_ref()
+            .filter(|write| !write.keeps_question);
         let refused = write.and_then(|write| write.refused.clone());
         if let Some(words) = refused {
             return (Standing::Awaited(Reason::PreChecksNotAsked(words)), false);

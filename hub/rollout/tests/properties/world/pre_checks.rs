@@ -89,6 +89,23 @@ impl World {
         self.happen(&Event::Claims(number, 0));
     }
 
+    /// The update of an attempt comes to its end, whoever waits for it.
+    pub fn arrives(&mut self, number: usize) {
+        let row = self.row(number);
+        let work = row.and_then(|row| row.works.get(WorkKind::Cluster).cloned());
+        if let Some(work) = work {
+            let mut work = (*work).clone();
+            let goal = work.revision.as_ref().map(|revision| Arc::clone(&revision.goal));
+            let target = goal.and_then(|goal| goal.target.clone()).unwrap_or_default();
+            if let WorkFeedback::ClusterVersion(feedback) = &mut work.feedback {
+                super::works::advance(feedback, &target);
+            }
+            let row = self.row(number);
+            row.map(|row| row.works.insert(WorkKind::Cluster, Arc::new(work)));
+        }
+        self.update_decider();
+    }
+
     /// What the cluster has answered: that it has the target, or is on its way to it.
     pub fn has_nothing_to_answer(&mut self, number: usize) {
         if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
@@ -231,8 +248,27 @@ impl World {
                 (_, Some(found)) => KnownAnswer::OfAnother(found),
                 (_, None) => KnownAnswer::None,
             };
-            work.is_taken = true;
+            (work.is_taken, work.is_asked_later) = (true, true);
         }
+        self.update_decider();
+    }
+
+    /// What is read of the plan is of before this one was asked again.
+    pub fn is_still_read_as_taken(&mut self, number: usize) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            Arc::make_mut(work).is_taken = true;
+        }
+        self.update_decider();
+    }
+
+    /// The other upgrade does not have the agent asked any more.
+    pub fn left(&mut self, number: usize) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            let work = Arc::make_mut(work);
+            (work.is_taken, work.is_asked_later) = (false, false);
+            work.answer = KnownAnswer::None;
+        }
+        self.update_decider();
     }
 }
 
