@@ -9,7 +9,7 @@ use semver::Version;
 
 use super::{Assessment, ClusterView, Ending, IS_FINAL, NextWrite, Step, Unrecorded};
 use crate::{
-    ALREADY_AT_TARGET, Afterwards, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry,
+    ALREADY_AT_TARGET, Afterwards, ClusterState, Enforcement, Entry, FailureReason, Reason, RecordedEntry,
     RecordedOutcome, RetryToken, Stage, UPDATED_OTHERWISE, Work,
 };
 
@@ -248,7 +248,11 @@ impl<'a> ClusterView<'a> {
             let is_other = match runs.cmp_precedence(left_at) {
                 Ordering::Equal => false,
                 Ordering::Greater => true,
-                Ordering::Less => !self.lags(runs),
+                Ordering::Less => {
+                    let attempt = self.own_outcomes().next();
+                    let lags = attempt.is_some_and(|attempt| self.lags(runs, &attempt.entry));
+                    self.fed_back_version().is_some() || !lags
+                }
             };
             return is_other.then(|| Afterwards::Drifted {
                 by: self.brought_by(runs, ended.at),
@@ -272,20 +276,12 @@ impl<'a> ClusterView<'a> {
         has_arrived.then_some(Afterwards::Arrived)
     }
 
-    /// Whether a version may be that of before an attempt, which a claim has not caught up with.
-    fn lags(&self, version: &Version) -> bool {
+    /// Whether a claimed version may be that of before an attempt, with which it has not caught up: that of a cluster that has joined again has.
+    fn lags(&self, version: &Version, attempt: &Entry) -> bool {
         let facts = self.row.facts.as_deref();
-        let is_claimed = self.fed_back_version().is_none();
-        let newest = self.own_outcomes().next();
-        is_claimed
-            && newest.is_some_and(|recorded| {
-                let entry = &recorded.entry;
-                let has_joined_since = facts
-                    .and_then(|facts| facts.created)
-                    .is_some_and(|created| created > entry.completed);
-                let is_of_before = entry.from.as_deref() == Some(version.to_string().as_str());
-                is_of_before && entry.started.is_some() && !has_joined_since
-            })
+        let created = facts.and_then(|facts| facts.created);
+        let has_joined_since = created.is_some_and(|created| created > attempt.completed);
+        attempt.from.as_deref() == Some(version.to_string().as_str()) && !has_joined_since
     }
 
     /// The other upgrade that has brought the cluster to a version since then, by the records.
@@ -365,17 +361,12 @@ impl<'a> ClusterView<'a> {
             .iter()
             .all(|(_, work)| self.is_own(work) && !work.deleting);
         let recorded: semver::Version = newest.entry.to.parse().ok()?;
-        let before = newest.entry.from.as_deref();
         let is_other = |version: &Version| version.cmp_precedence(&recorded).is_ne();
         let fed_back = self.fed_back_version().filter(|version| is_other(version));
         let facts = self.row.facts.as_deref();
-        let has_joined_since = facts
-            .and_then(|facts| facts.created)
-            .is_some_and(|created| created > newest.entry.completed);
-        let lags = |version: &Version| Some(version.to_string().as_str()) == before && !has_joined_since;
         let claimed = facts.and_then(|facts| facts.version.as_ref());
         let claimed = claimed
-            .filter(|version| is_other(version) && !lags(version))
+            .filter(|version| is_other(version) && !self.lags(version, &newest.entry))
             .filter(|_| self.fed_back_version().is_none());
         let seen = fed_back.or(claimed).filter(|_| is_quiet)?;
         let to = seen.to_string().into();

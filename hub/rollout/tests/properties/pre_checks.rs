@@ -241,9 +241,8 @@ fn is_asked_for_target(world: &World) -> bool {
     revision.is_some_and(|revision| revision.enforcement == Enforcement::Enforced)
 }
 
-/// That it had nothing to answer, as it was on its way to the target, says nothing any more.
-#[test]
-fn who_had_nothing_to_answer_is_asked_when_it_has_been_sent_back() {
+/// A cluster is in flight that had nothing to answer, as it was on its way to the target, and has been sent back.
+fn sent_back() -> World {
     let mut world = world(PreChecksMode::Require);
     world.has_nothing_to_answer(0);
     world.settle();
@@ -251,6 +250,13 @@ fn who_had_nothing_to_answer_is_asked_when_it_has_been_sent_back() {
     world.happen(&Event::Progress(0));
     world.is_sent_back(0);
     world.settle();
+    world
+}
+
+/// That it had nothing to answer says nothing any more.
+#[test]
+fn who_had_nothing_to_answer_is_asked_when_it_has_been_sent_back() {
+    let mut world = sent_back();
     assert!(!is_asked_for_target(&world));
     assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
     world.answer(0, true, false);
@@ -268,13 +274,7 @@ fn who_had_nothing_to_answer_is_asked_when_it_has_been_sent_back() {
 /// The other upgrade does not start where this one has begun, and asks no more.
 #[test]
 fn what_is_in_flight_and_has_lost_the_agent_asks_it_again() {
-    let mut world = world(PreChecksMode::Require);
-    world.has_nothing_to_answer(0);
-    world.settle();
-    assert_eq!(started(&world), [0]);
-    world.happen(&Event::Progress(0));
-    world.is_sent_back(0);
-    world.settle();
+    let mut world = sent_back();
     assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
     let asked = |world: &World| world.observed.rows[&name(0)].pre_checks.clone().unwrap();
     let before = asked(&world).question.clone().unwrap().asked_at;

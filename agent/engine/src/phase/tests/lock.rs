@@ -54,6 +54,24 @@ fn who_waits_for_the_lock_says_for_whom_and_does_nothing() {
     assert_eq!(warned.count(), 1, "{:?}", agent.published);
 }
 
+/// It is the condition that is read first, on the hub above all.
+#[test]
+fn what_waits_stays_first_when_the_upgrade_is_reported_to_be_late() {
+    let mut agent = agent();
+    held_by(&mut agent, "maintenance/nights-4-14-12-1", Some("7"));
+    agent.look();
+    agent.look();
+    agent.wait(31);
+    agent.look();
+    let conditions = agent.entry().conditions.as_deref().unwrap();
+    let newest: Vec<&str> = conditions
+        .iter()
+        .take(2)
+        .map(|condition| condition.type_.as_str())
+        .collect();
+    assert_eq!(newest, ["StartedNotificationSent", "UpgradeDelayedCheck"]);
+}
+
 #[test]
 fn what_has_commenced_goes_on_whoever_has_the_lock() {
     let mut agent = upgrading(true, false);

@@ -317,34 +317,6 @@ fn a_cluster_that_had_the_target_before_and_was_brought_back_is_upgraded_again()
     assert_eq!(says(&mut agent).1, "True");
 }
 
-/// It is the one that is read first, on the hub above all.
-#[test]
-fn what_waits_stays_first_when_the_upgrade_is_reported_to_be_late() {
-    let mut agent = Agent::new();
-    agent.unhealthy = vec![UnhealthyOperator {
-        name: "etcd".to_owned(),
-        why: "degraded".to_owned(),
-    }];
-    agent.look();
-    agent.look();
-    let mut conditions = agent.entry().conditions.clone().unwrap();
-    let waits = ConditionType::ClusterHealthyBeforeUpgrade;
-    assert_eq!(conditions[0].type_, waits.name());
-    let delayed = ConditionType::UpgradeDelayedCheck;
-    condition::remove(&mut conditions, delayed);
-    condition::set(
-        &mut conditions,
-        delayed,
-        "True",
-        "r",
-        "m".to_owned(),
-        agent.seen.now,
-    );
-    condition::put_behind(&mut conditions, delayed, waits);
-    assert_eq!(conditions[0].type_, waits.name());
-    assert_eq!(conditions[1].type_, delayed.name());
-}
-
 #[test]
 fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
     let mut agent = Agent::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drydock_rollout::{
     AcceptedFinding, AnswerSource, Applied, ClusterName, ClusterPreChecks, EndedOn, Finding,
-    FindingAcceptance, FindingLevel, KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckWrite,
+    FindingAcceptance, FindingLevel, KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckWork, PreCheckWrite,
     PreChecksMode, PreChecksPolicy, RiskAcceptance, Target, UpdateState, UpgradeKey, VersionFeedback,
     WorkFeedback, WorkKind,
 };
@@ -119,10 +119,7 @@ impl World {
 
     /// Somebody deletes the work that asks a cluster, and something keeps it.
     pub fn question_leaves(&mut self, number: usize) {
-        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
-            Arc::make_mut(work).deleting = true;
-        }
-        self.update_decider();
+        self.edit_pre_checks(number, |work| work.deleting = true);
     }
 
     /// Somebody accepts the finding until a moment.
@@ -223,10 +220,7 @@ impl World {
             ..finding()
         };
         answer.findings = [said].into();
-        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
-            Arc::make_mut(work).answer = KnownAnswer::Earlier(answer);
-        }
-        self.update_decider();
+        self.edit_pre_checks(number, |work| work.answer = KnownAnswer::Earlier(answer));
     }
 
     /// Who looks was not there when the cluster answered, as a hub that starts again.
@@ -255,18 +249,20 @@ impl World {
 
     /// What is read of the plan is of before this one was asked again.
     pub fn is_still_read_as_taken(&mut self, number: usize) {
-        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
-            Arc::make_mut(work).is_taken = true;
-        }
-        self.update_decider();
+        self.edit_pre_checks(number, |work| work.is_taken = true);
     }
 
     /// The other upgrade does not have the agent asked any more.
     pub fn left(&mut self, number: usize) {
-        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
-            let work = Arc::make_mut(work);
+        self.edit_pre_checks(number, |work| {
             (work.is_taken, work.is_asked_later) = (false, false);
             work.answer = KnownAnswer::None;
+        });
+    }
+
+    fn edit_pre_checks(&mut self, number: usize, edit: impl FnOnce(&mut PreCheckWork)) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            edit(Arc::make_mut(work));
         }
         self.update_decider();
     }
