@@ -206,6 +206,8 @@ pub enum UpdatePlanState {
     Collecting,
     /// There are findings that nobody has accepted, or informers that do not answer; in words.
     Held(String),
+    /// For this upgrade of the hub, the informers are asked about another image or architecture of the version.
+    AskedOtherwise(String),
     /// The update may start.
     Startable,
 }
@@ -216,6 +218,10 @@ impl UpdatePlanState {
         match self {
             Self::Startable => None,
             Self::Held(why) => Some(format!("the update to {version} may not start: {why}")),
+            Self::AskedOtherwise(upgrade) => Some(format!(
+                "the update to {version} may not start: the hub asks about another image or architecture of this version at present, for \
+                 its upgrade {upgrade}"
+            )),
             Self::Collecting => Some(format!("informers are being asked about the update to {version}")),
             Self::Outdated(_) => Some(format!("informers are to be asked about the update to {version}")),
         }

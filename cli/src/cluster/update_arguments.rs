@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use drydock_api::insights::Level;
 use drydock_insights::start::Allowed;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -107,9 +108,10 @@ impl StartArguments {
 /// What is accepted, by whom says the API server.
 #[derive(Args, Clone, Debug, Default)]
 pub struct AcceptanceArguments {
-    /// The UUIDs of findings that you accept, for this release and no other; repeatable
-    #[arg(long, value_delimiter = ',', value_name = "UUID,…", value_parser = uuid, requires = "reason")]
-    pub accept: Vec<String>,
+    /// The UUIDs of findings that you accept, for this release and no other; one that is worse than a Warning with its level, as UUID=Error;
+    /// repeatable
+    #[arg(long, value_delimiter = ',', value_name = "UUID[=LEVEL],…", value_parser = acceptance, requires = "reason")]
+    pub accept: Vec<Acceptance>,
     /// Why they are accepted
     #[arg(long, requires = "accept", value_name = "TEXT", value_parser = crate::arguments::reason)]
     pub reason: Option<String>,
@@ -118,12 +120,37 @@ pub struct AcceptanceArguments {
     pub until: Option<Timestamp>,
 }
 
+/// A finding that somebody accepts. It may have become worse since it was shown, so that who accepts more than a Warning says so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Acceptance {
+    /// The finding.
+    pub uuid: String,
+    /// Up to which level, if that is said.
+    pub level: Option<Level>,
+}
+
 /// How long something is waited for: an hour at most.
 fn wait(text: &str) -> Result<Duration, String> {
     let wait = text.parse::<SignedDuration>().ok();
     wait.filter(|wait| *wait <= SignedDuration::from_hours(1))
         .and_then(|wait| Duration::try_from(wait).ok())
         .ok_or_else(|| format!("`{text}` is no duration of at most an hour, such as 90s or 2m"))
+}
+
+fn acceptance(text: &str) -> Result<Acceptance, String> {
+    let (uuid, level) = match text.split_once('=') {
+        Some((uuid, level)) => (uuid, Some(level)),
+        None => (text, None),
+    };
+    let level = level.map(|name| {
+        let mut gating = Level::ALL.into_iter().filter(|level| level.gates());
+        let named = gating.find(|level| level.as_str().eq_ignore_ascii_case(name));
+        named.ok_or_else(|| format!("`{name}` is no level: Warning, Unknown, Error or Critical"))
+    });
+    Ok(Acceptance {
+        uuid: self::uuid(uuid)?,
+        level: level.transpose()?,
+    })
 }
 
 fn uuid(text: &str) -> Result<String, String> {

@@ -103,12 +103,12 @@ fn state(position: &Position) -> &'static str {
     }
 }
 
-/// Clusters that do not start, by why, in the words of the first where others have other words; those whose windows are too short also by how long they take, and how long their windows are.
+/// Clusters that do not start, or not once more, by why, in the words of the first where others have other words; those whose windows are too short also by how long they take, and how long their windows are.
 pub fn blocked(forecast_input: &ForecastInput) -> Vec<BlockedGroup> {
     let mut groups: BTreeMap<(&str, Option<String>), BlockedGroup> = BTreeMap::new();
     let mut differing: BTreeSet<&str> = BTreeSet::new();
     for cluster in &forecast_input.clusters {
-        let Position::Blocked(reason) = &cluster.position else {
+        let Some(reason) = cluster.blocked_by() else {
             continue;
         };
         let words = matches!(reason, Reason::NeverFits { .. }).then(|| reason.to_string());

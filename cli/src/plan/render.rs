@@ -110,10 +110,17 @@ fn why_incomplete(report: &PlanReport) -> Option<String> {
     let stops = &report.figures.stops;
     let is_stopped_by_them = stops.iter().any(|stop| is_of_blocked(stop.cause));
     if is_stopped_by_them && report.counts.waiting + report.counts.in_flight > 0 {
+        // In flight, one may be unable to start once more.
+        let listed: usize = report.blocked.iter().map(|group| group.clusters.len()).sum();
+        let again = if listed > report.counts.blocked {
+            ", or not once more"
+        } else {
+            ""
+        };
         return Some(format!(
-            "{} cannot start, with {} listed below; --ignore-blocked leaves them out",
-            clusters(report.counts.blocked),
-            if report.counts.blocked == 1 {
+            "{} cannot start{again}, with {} listed below; --ignore-blocked leaves them out",
+            clusters(listed),
+            if listed == 1 {
                 "its reason"
             } else {
                 "their reasons"

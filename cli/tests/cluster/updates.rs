@@ -47,6 +47,7 @@ fn objects_in_files_are_checked_and_nothing_is_accepted() {
     for arguments in [
         &["--accept", UUID][..],
         &["--accept", "failing", "--reason", "known"],
+        &["--accept", &format!("{UUID}=Worst"), "--reason", "known"],
         &["--reason", "known"],
         &["--accept", UUID, "--reason", " "],
         &["--timeout", "2h"],

@@ -69,7 +69,7 @@ pub enum Position {
 }
 
 /// What follows when a cluster that is in flight has ended: it was started for the goal of that moment, which may be another one now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AfterEnd {
     /// Nothing.
     Rests,
@@ -80,8 +80,8 @@ pub enum AfterEnd {
         /// How many decisions it takes to make room for its first work.
         clearing: u8,
     },
-    /// If it has succeeded, something keeps it from starting again.
-    Blocked,
+    /// If it has succeeded, this keeps it from starting again.
+    Blocked(Reason),
     /// It takes no part any more: no Placement selects it.
     Leaves,
 }
@@ -112,9 +112,12 @@ pub struct ClusterProgress {
 }
 
 impl ClusterProgress {
-    /// Whether it does not start, or not once more, before something else happens.
-    pub fn is_blocked(&self) -> bool {
-        matches!(self.position, Position::Blocked(_)) || self.after == AfterEnd::Blocked
+    /// Why it does not start, or not once more, before something else happens.
+    pub fn blocked_by(&self) -> Option<&Reason> {
+        match (&self.position, &self.after) {
+            (Position::Blocked(reason), _) | (_, AfterEnd::Blocked(reason)) => Some(reason),
+            _ => None,
+        }
     }
 }
 

@@ -70,6 +70,8 @@ pub enum JobReason {
     LockHeld,
     /// Waiting: the cluster is being updated to another release.
     UpgradeInProgress,
+    /// Waiting: the hub has another release of this version planned.
+    PlannedOtherwise,
     /// Waiting: something cannot be read.
     Unreadable,
     /// Waiting: the spec cannot be used.
@@ -93,6 +95,7 @@ impl JobReason {
             Self::Failed(failure) => failure.name(),
             Self::LockHeld => "LockHeld",
             Self::UpgradeInProgress => "UpgradeInProgress",
+            Self::PlannedOtherwise => "PlannedOtherwise",
             Self::Unreadable => "Unreadable",
             Self::InvalidSpec => "InvalidSpec",
             Self::NotWaiting => "NotWaiting",

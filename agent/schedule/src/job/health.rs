@@ -2,6 +2,7 @@
 //! and 11). The cluster may be unhealthy for as long as the check's timeout.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use drydock_api::conditions::{self, AnyCondition, FALSE};
 use drydock_api::fact::{Fact, Unread};
@@ -14,6 +15,7 @@ use kube::ResourceExt;
 use super::Need;
 use super::condition::{Failure, JobCondition, JobReason};
 use super::event::JobStep;
+use super::lock;
 use super::pass::{Flow, NEXT, Pass, STOP};
 use super::settings::HealthSettings;
 use super::write::JobWrite;
@@ -145,6 +147,28 @@ fn planned(
         .as_ref()
         .filter(|_| is_asked)?
         .planned(cluster)
+}
+
+/// Why the update cannot be planned, where the hub has the plan of its version asked about another release: until it does no more, nobody
+/// says what this one waits for.
+pub(super) fn planned_otherwise(
+    pass: &mut Pass<'_>,
+    cluster: &ClusterVersion,
+) -> ControlFlow<(), Option<String>> {
+    let stage = Stage::Before;
+    let checks = &pass.settings.before.checks;
+    let is_planned = !pass.is_true(stage.condition());
+    let update = planned(pass, stage, checks, cluster).filter(|_| is_planned);
+    let Some(update) = update.filter(|_| lock::may_have(pass, cluster)) else {
+        return ControlFlow::Continue(None);
+    };
+    if matches!(pass.seen.update_plan, Err(Unread::NotAsked)) {
+        pass.need(Need::UpdatePlan(update));
+        return ControlFlow::Break(());
+    }
+    let state = pass.seen.update_plan.as_ref().ok();
+    let state = state.filter(|state| matches!(state, UpdatePlanState::AskedOtherwise(_)));
+    ControlFlow::Continue(state.and_then(|state| state.obstacle(&update.version)))
 }
 
 /// What keeps the update from being started, by its plan, which is created or refreshed where that is necessary.

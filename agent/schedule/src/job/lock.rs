@@ -186,6 +186,12 @@ pub(super) fn is_free(pass: &Pass<'_>, cluster: &ClusterVersion) -> bool {
     matches!(state, LockState::Free | LockState::Stale(_))
 }
 
+/// Has this UpgradeJob the lock, or may it take it?
+pub(super) fn may_have(pass: &Pass<'_>, cluster: &ClusterVersion) -> bool {
+    let state = assess(cluster, &key(&pass.seen.job), &pass.seen.holder);
+    matches!(state, LockState::Ours | LockState::Free | LockState::Stale(_))
+}
+
 /// Goes on only with the lock.
 pub(super) fn hold(pass: &mut Pass<'_>, cluster: &ClusterVersion) -> Flow {
     let key = key(&pass.seen.job);

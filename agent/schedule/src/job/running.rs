@@ -86,8 +86,13 @@ fn target(pass: &Pass<'_>, cluster: &ClusterVersion) -> Option<DesiredVersion> {
     target.or_else(|| update::asked(cluster).filter(|_| is_under_way))
 }
 
-/// Goes on with the lock of the cluster. Whoever has paused pools and is under way gets it first.
+/// Goes on with the lock of the cluster. Whoever has paused pools and is under way gets it first, and so does an upgrade of the hub that keeps
+/// this one from being planned: each would wait for the other.
 fn hold_lock(pass: &mut Pass<'_>, cluster: &ClusterVersion, pools: &[MachineConfigPool]) -> Flow {
+    if let Some(obstacle) = health::planned_otherwise(pass, cluster)? {
+        lock::release(pass);
+        return pass.wait_for(JobReason::PlannedOtherwise, &obstacle);
+    }
     if lock::is_free(pass, cluster) {
         pools::wait_for_pausing_job(pass, pools)?;
     }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, bail, ensure};
-use drydock_api::insights::{AcceptedInsight, UpdatePlanInsight};
+use drydock_api::insights::{AcceptedInsight, Level, UpdatePlanInsight};
+use drydock_insights::plan::acceptance::covers;
 use drydock_insights::pre_checks::PreChecks;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -11,7 +12,8 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use super::super::update_arguments::AcceptanceArguments;
+use super::super::update_arguments::{Acceptance, AcceptanceArguments};
+use super::render::one_line;
 use crate::server::{MANAGER, Server, user};
 
 /// How often a write is tried that somebody else's came before.
@@ -54,21 +56,31 @@ pub async fn write(
     Ok(())
 }
 
-type Wanted<'a> = BTreeMap<&'a str, Vec<(&'a str, drydock_api::insights::Level)>>;
+type Wanted<'a> = BTreeMap<&'a str, Vec<(&'a str, Level)>>;
 
-/// What is accepted, by informer, with the level that was seen.
+/// What is accepted, by informer, up to which level.
 fn of_informers<'a>(acceptance: &AcceptanceArguments, checks: &'a PreChecks) -> anyhow::Result<Wanted<'a>> {
     let mut wanted = Wanted::new();
-    let uuids: BTreeSet<_> = acceptance.accept.iter().collect();
-    for uuid in uuids {
+    let accepted: BTreeSet<_> = acceptance.accept.iter().collect();
+    for Acceptance { uuid, level } in accepted {
         let Some(finding) = checks.finding(uuid) else {
             bail!(
                 "there is no finding {uuid} about {}: run pre-checks again, and see what has become of it",
                 checks.target_release
             );
         };
+        let found = finding.insight.impact.level;
+        let level = level.unwrap_or(found.min(Level::Warning));
+        ensure!(
+            covers(level, found),
+            "finding {uuid} is {}, which {} does not cover: {}. Nothing is accepted. If you accept that: --accept {uuid}={}",
+            found.as_str(),
+            level.as_str(),
+            one_line(&finding.insight.impact.summary),
+            found.as_str()
+        );
         let of_informer = wanted.entry(finding.informer.as_str()).or_default();
-        of_informer.push((finding.insight.uuid.as_str(), finding.insight.impact.level));
+        of_informer.push((finding.insight.uuid.as_str(), level));
     }
     Ok(wanted)
 }
@@ -140,6 +152,41 @@ fn own(object: &UpdatePlanInsight) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever asks anew, what is accepted is what was seen: a finding that has become worse since is not.
+    #[test]
+    fn more_than_a_warning_is_accepted_by_who_names_its_level() {
+        let uuid = "0".repeat(32);
+        let checks = |level: Level| {
+            let mut checks = super::super::tests::checks("True");
+            let mut found = checks.findings[0].clone();
+            (found.insight.uuid, found.insight.impact.level) = (uuid.clone(), level);
+            checks.findings = vec![found];
+            checks
+        };
+        let accept = |named: Option<Level>, found: Level| {
+            let arguments = AcceptanceArguments {
+                accept: vec![Acceptance {
+                    uuid: uuid.clone(),
+                    level: named,
+                }],
+                ..AcceptanceArguments::default()
+            };
+            let checks = checks(found);
+            let wanted = of_informers(&arguments, &checks).map_err(|error| error.to_string())?;
+            Ok::<Level, String>(wanted.into_values().flatten().next().unwrap().1)
+        };
+        assert_eq!(accept(None, Level::Warning), Ok(Level::Warning));
+        assert_eq!(accept(None, Level::Info), Ok(Level::Info));
+        for found in [Level::Unknown, Level::Error, Level::Critical] {
+            let refused = accept(None, found).unwrap_err();
+            let advice = format!("--accept {uuid}={}", found.as_str());
+            assert!(refused.ends_with(&advice), "{refused}");
+            assert_eq!(accept(Some(found), found), Ok(found));
+        }
+        assert!(accept(Some(Level::Error), Level::Critical).is_err());
+        assert_eq!(accept(Some(Level::Critical), Level::Warning), Ok(Level::Critical));
+    }
 
     #[test]
     fn what_others_have_accepted_is_not_taken_over() {

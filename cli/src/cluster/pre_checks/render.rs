@@ -25,7 +25,7 @@ pub fn text(checks: &PreChecks) -> String {
         text.push_str(if checks.computed {
             "\nCorrect what holds the update. Where drydock-agent runs with its insights, it can be accepted.\n"
         } else {
-            "\nCorrect what holds the update, or accept it: --accept UUID --reason TEXT, with --until if it is for a time.\n"
+            "\nCorrect what holds the update, or accept it: --accept UUID --reason TEXT (UUID=Error for one that is worse than a Warning), with --until if it is for a time.\n"
         });
     }
     text
@@ -171,7 +171,7 @@ fn accepted(acceptance: &CheckedAcceptance) -> String {
 }
 
 /// What others say stays where it stands: its further lines could look like ours.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.lines().collect::<Vec<_>>().join(" ")
 }
 

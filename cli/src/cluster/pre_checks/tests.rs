@@ -27,7 +27,7 @@ fn facts(failing: &str) -> BuiltInFacts {
     built_in_facts(vec![cluster, nothing]).unwrap()
 }
 
-fn checks(failing: &str) -> PreChecks {
+pub(super) fn checks(failing: &str) -> PreChecks {
     pre_checks::of_objects(&facts(failing), "4.14.4", NOW.parse().unwrap())
 }
 
@@ -69,8 +69,9 @@ Correct what holds the update. Where drydock-agent runs with its insights, it ca
         text(&of_plan).contains("Reported by:    drydock.cluster-version, first seen 2026-01-05T08:00:00Z\n")
     );
     assert!(
-        text(&of_plan)
-            .ends_with("or accept it: --accept UUID --reason TEXT, with --until if it is for a time.\n")
+        text(&of_plan).ends_with(
+            "(UUID=Error for one that is worse than a Warning), with --until if it is for a time.\n"
+        )
     );
 }
 

@@ -107,7 +107,7 @@ fn held(checks: &PreChecks) -> String {
     match checks.counts.unaccepted {
         0 => format!("the update to {target} is not requested: not every informer has answered"),
         count if checks.computed => format!(
-            "the update to {target} is not requested: {count} findings hold it. Correct them, or leave the pre-checks out with \
+            "the update to {target} is not requested: what was found holds it ({count}). Correct that, or leave the pre-checks out with \
              --pre-checks=false"
         ),
         count => format!(

@@ -325,11 +325,12 @@ impl<'a> Simulation<'a> {
     /// then they start.
     fn blocked(&self, cause: StopCause, counts: impl Fn(&ClusterProgress) -> bool) -> StopCause {
         let clusters = self.forecast_input.clusters.iter();
-        let mut blocked = clusters.filter(|cluster| counts(cluster) && cluster.is_blocked());
-        let is_taken = |cluster: &ClusterProgress| {
+        let counted = clusters.filter(|cluster| counts(cluster));
+        let mut blocked = counted.filter_map(ClusterProgress::blocked_by);
+        let is_taken = |reason: &Reason| {
             matches!(
-                cluster.position,
-                Position::Blocked(Reason::OwnedByAnotherUpgrade(_) | Reason::ReplacingOldWork)
+                reason,
+                Reason::OwnedByAnotherUpgrade(_) | Reason::ReplacingOldWork
             )
         };
         let all_are_taken = blocked.next().is_some_and(is_taken) && blocked.all(is_taken);

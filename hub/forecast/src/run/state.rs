@@ -25,9 +25,29 @@ pub(super) struct Cluster {
     pub waits: bool,
     /// How many decisions it takes to make room for its first work.
     pub clearing: u8,
-    pub after: AfterEnd,
+    pub after: After,
     /// The number of its timetable, once it has started: only what starts must fit.
     pub once_started: usize,
+}
+
+/// What follows when it has ended, as [`AfterEnd`]; why something keeps it then matters to no run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum After {
+    Rests,
+    Repeats { stages: StageSet, clearing: u8 },
+    Blocked,
+    Leaves,
+}
+
+impl After {
+    fn of(after: &AfterEnd) -> Self {
+        match *after {
+            AfterEnd::Rests => Self::Rests,
+            AfterEnd::Repeats { stages, clearing } => Self::Repeats { stages, clearing },
+            AfterEnd::Blocked(_) => Self::Blocked,
+            AfterEnd::Leaves => Self::Leaves,
+        }
+    }
 }
 
 /// What changes during a run. It keeps its memory for the next one.
@@ -70,7 +90,7 @@ impl State {
             unhealthy: seen.unhealthy,
             waits: false,
             clearing: 0,
-            after: seen.after,
+            after: After::of(&seen.after),
             once_started,
         };
         match &seen.position {
@@ -78,7 +98,7 @@ impl State {
                 cluster.then = *stages;
                 cluster.clearing = *clearing;
                 cluster.waits = true;
-                cluster.after = AfterEnd::Rests;
+                cluster.after = After::Rests;
             }
             Position::Blocked(_) => {}
             Position::UnderWay {
@@ -184,25 +204,25 @@ impl State {
         inputs.upgrading -= usize::from(std::mem::take(&mut cluster.upgrading));
         let canary = usize::from(cluster.canary);
         match (cluster.after, failed) {
-            (AfterEnd::Leaves, _) => {
+            (After::Leaves, _) => {
                 inputs.total -= 1;
                 inputs.failures -= usize::from(failed) * (1 - canary);
                 inputs.awaited_canaries -= canary;
                 return;
             }
-            (AfterEnd::Blocked, false) => {
+            (After::Blocked, false) => {
                 inputs.pending += 1;
                 return;
             }
-            (AfterEnd::Repeats { stages, clearing }, false) => {
-                cluster.after = AfterEnd::Rests;
+            (After::Repeats { stages, clearing }, false) => {
+                cluster.after = After::Rests;
                 cluster.clearing = clearing;
                 cluster.then = stages;
                 inputs.pending += 1;
                 self.recording.push(index);
                 return;
             }
-            (AfterEnd::Rests, _) | (_, true) => {}
+            (After::Rests, _) | (_, true) => {}
         }
         if !cluster.canary {
             return;

@@ -142,14 +142,21 @@ impl ClusterView<'_> {
         if spec.goal.operators.is_none() && spec.goal.platform_reached(version) {
             return AfterEnd::Rests;
         }
-        match self.blocked_by(selected) {
-            // It is upgraded: then it is Available.
-            None | Some(Reason::NotAvailable) if self.never_fits().is_none() => AfterEnd::Repeats {
+        // It is upgraded: then it has joined, and is Available.
+        let passes = |reason: &Reason| {
+            matches!(
+                reason,
+                Reason::NotAccepted | Reason::NotJoined | Reason::NotAvailable
+            )
+        };
+        let blocked = self.blocked_by(selected).filter(|reason| !passes(reason));
+        match blocked.or_else(|| self.never_fits()) {
+            None => AfterEnd::Repeats {
                 stages: self.stages_of_start(version),
                 // The work with the outcome goes last.
                 clearing: if self.has_other_works(assessment) { 2 } else { 1 },
             },
-            None | Some(_) => AfterEnd::Blocked,
+            Some(reason) => AfterEnd::Blocked(reason),
         }
     }
 

@@ -309,6 +309,12 @@ pub struct PreCheckWork {
 }
 
 impl PreCheckWork {
+    /// Whether there is nothing to ask: the cluster is at the target, or on its way to it.
+    pub fn has_nothing_to_answer(&self) -> bool {
+        let answer = self.answer.current();
+        answer.is_some_and(|answer| answer.source == AnswerSource::AtTarget)
+    }
+
     /// Whether it has yielded to another upgrade that does not have the agent asked any more.
     pub fn has_yielded_to_nobody(&self) -> bool {
         let has_yielded = self.question.as_ref().is_some_and(|asked| asked.yields);

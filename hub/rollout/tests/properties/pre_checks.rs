@@ -459,6 +459,33 @@ fn a_question_that_another_upgrade_has_followed_is_only_read_until_its_turn() {
     assert!(!again.yields && again.asked_at > first.asked_at);
 }
 
+/// Once another upgrade has the update begun, nothing is left to ask: of several that wait, none takes the plan from the other, and each yields
+/// to who has asked last.
+#[test]
+fn where_the_update_has_begun_nobody_takes_a_turn() {
+    let mut world = World::new(&Fleet {
+        agents: [0].into(),
+        ..Fleet::plain(1, 1)
+    });
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
+    world.settle();
+    let question = |world: &World| {
+        let work = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+        (*work.question.clone().unwrap()).clone()
+    };
+    let first = question(&world);
+    world.has_begun(0, true);
+    world.settle();
+    assert_eq!(question(&world), first.yielding());
+    for is_asked_later in [false, true] {
+        world.has_begun(0, is_asked_later);
+        world.happen(&Event::Minutes(90));
+        world.settle();
+        assert_eq!(question(&world), first.yielding(), "{is_asked_later}");
+    }
+}
+
 /// Without the add-on ClusterVersion is all that is read, also where there was one before.
 #[test]
 fn a_cluster_whose_agent_was_removed_is_asked_without_it() {

@@ -222,6 +222,31 @@ fn an_update_plan_that_holds_the_update_is_waited_for() {
     assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
 }
 
+/// An upgrade of the hub to another image of the version waits for the lock, and this one for the plan: neither would go on.
+#[test]
+fn who_cannot_be_planned_because_of_the_hub_leaves_it_the_lock() {
+    let mut planned = job("j");
+    planned.spec.config.pre_upgrade_health_checks.check_update_plan = Some(true);
+    let mut world = World::new([planned]);
+    world.settle("j");
+    assert_eq!(world.lock(), Some("maintenance/j"));
+    world.update_plan = UpdatePlanState::AskedOtherwise("hub/spring".to_owned());
+    world.settle("j");
+    assert_eq!(world.lock(), None);
+    let waits = world.condition("j", "Waiting");
+    assert_eq!(waits.as_deref(), Some("True/PlannedOtherwise"));
+    let message = world.message("j", "Waiting");
+    assert!(message.contains("for its upgrade hub/spring"), "{message}");
+    // Who waits is not unhealthy, and does not take the lock again and again.
+    world.now += minutes(30);
+    assert!(world.settle("j").writes.is_empty());
+    assert_eq!(world.end("j"), None);
+    world.update_plan = UpdatePlanState::Startable;
+    world.settle("j");
+    assert_eq!(world.lock(), Some("maintenance/j"));
+    assert!(world.cluster.spec.desired_update.is_some());
+}
+
 /// Nobody who was asked about the release that is offered has said anything of another image under its version, nor of the one for several
 /// architectures.
 #[test]

@@ -74,15 +74,19 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
             .get(UPGRADE_ANNOTATION)
             .and_then(|text| UpgradeKey::parse(text)),
     };
+    let plan = question.as_ref().and_then(|question| plan_of(work, question));
+    let taken_by = plan.and_then(|(status, question)| taken(status, question));
+    let is_later = plan.is_some_and(|(status, question)| is_asked_later(status, question));
     let mut asks = PreCheckWork {
         uid: Uid::new(work.uid().unwrap_or_default()),
         owner,
         deleting: work.metadata.deletion_timestamp.is_some(),
-        question: question.map(Arc::new),
         answer: KnownAnswer::None,
         trouble: None,
-        is_taken: false,
-        is_asked_later: false,
+        // Whatever the answer is: what this one asks is not to be written over the other one's.
+        is_taken: taken_by.is_some(),
+        is_asked_later: taken_by.is_some() && is_later,
+        question: question.map(Arc::new),
         ended: ended(work),
         without_image,
     };
@@ -94,11 +98,9 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
             asks.answer = known.map_or(KnownAnswer::None, KnownAnswer::Earlier);
             asks.trouble = Some(OVER.into());
         }
-        Reply::Taken { by, found, is_later } => {
+        Reply::Taken { by, found } => {
             asks.answer = found.map_or(KnownAnswer::None, KnownAnswer::OfAnother);
             asks.trouble = Some(format!("{ASKED_FOR}{by} at present").into());
-            asks.is_taken = true;
-            asks.is_asked_later = is_later;
         }
         Reply::None => {}
     }
@@ -124,8 +126,6 @@ enum Reply {
         by: Arc<str>,
         /// What was found for it.
         found: Option<PreCheckAnswer>,
-        /// It has asked after this one; what is read may be of before.
-        is_later: bool,
     },
     /// The agent asks nobody any more, for it has seen the update begin; with what is known to speak against it.
     Over(Option<PreCheckAnswer>),
@@ -223,7 +223,6 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
                 Some(by) => Reply::Taken {
                     by,
                     found: status.and_then(|status| found_for_another(status, question)),
-                    is_later: status.is_some_and(|status| is_asked_later(status, question)),
                 },
                 // The agent asks nobody any more, and ClusterVersion does not say yet that the update has begun: what it found before holds,
                 // and so does what the cluster says.
@@ -323,6 +322,17 @@ fn not_applied(work: &PartialManifestWork, resource: &str) -> Option<(Arc<str>, 
         .iter()
         .any(|known| words.contains(known));
     Some((printable(words), is_unknown))
+}
+
+/// The plan by which the agent is asked, as the work agent has read it, and what is asked there.
+fn plan_of<'a>(
+    work: &'a PartialManifestWork,
+    question: &'a PreCheckQuestion,
+) -> Option<(&'a ManifestStatus, &'a PreCheckQuestion)> {
+    let is_read = question.asks_agent && not_applied(work, PLANS).is_none();
+    let version = Version::parse(&question.target).ok().filter(|_| is_read)?;
+    let status = read::manifest(work, GROUP, PLANS, "", &plan_name(&version))?;
+    Some((status, question))
 }
 
 /// The upgrade for which the agent is asked now, if it is another: what it says counts with that one's acceptances.

@@ -521,6 +521,15 @@ fn a_plan_that_is_over_lets_nothing_start_before_the_update_has_begun() {
         let begun = [("version", "4.14.12"), ("state", "Partial"), (READ, "version")];
         let work = read_work(&asked, Some(&plan), &begun);
         assert_eq!(work.answer.current().unwrap().source, AnswerSource::AtTarget);
+        // With what another upgrade has asked since: this one does not write over it because of that.
+        let of_another = [
+            ("askedFor", "hub/autumn"),
+            ("asked", "2026-01-05T09:00:00Z"),
+            ("phase", "Stale"),
+        ];
+        let work = read_work(&asked, Some(&but(&of_another)), &begun);
+        assert_eq!(work.answer.current().unwrap().source, AnswerSource::AtTarget);
+        assert!(work.is_taken && work.is_asked_later);
     }
     // Not yet seen by the agent as it is now: what it says next counts.
     let seen_before = [("phase", "Stale"), ("observedGeneration", "0")];

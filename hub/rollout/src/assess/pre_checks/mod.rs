@@ -162,7 +162,7 @@ impl ClusterView<'_> {
             Some((work, asked)) => {
                 let is_lost = work.is_asked_later && !question.accepted.is_empty();
                 let is_other = asked.accepted != question.accepted || is_lost || work.has_yielded_to_nobody();
-                asked.target == question.target && is_other
+                asked.target == question.target && is_other && !work.has_nothing_to_answer()
             }
             None => !question.accepted.is_empty(),
         };
@@ -219,10 +219,11 @@ impl ClusterView<'_> {
         let answered = self.answered(&question);
         let (standing, is_old) = self.standing(policy, target, answered);
         let is_requiring = policy.mode == PreChecksMode::Require;
-        let is_taken = answered
+        let asked = answered.filter(|work| !work.has_nothing_to_answer());
+        let is_taken = asked
             .is_some_and(|work| self.is_taken_for_long(policy, work) && !self.keeps_answer(policy, work));
-        let is_again = is_old && answered.is_some_and(|work| self.may_ask_anew(policy, work));
-        let is_alone = answered.is_some_and(PreCheckWork::has_yielded_to_nobody);
+        let is_again = is_old && asked.is_some_and(|work| self.may_ask_anew(policy, work));
+        let is_alone = asked.is_some_and(PreCheckWork::has_yielded_to_nobody);
         let is_due = answered.is_none() || is_alone || (is_requiring && (is_again || is_taken));
         if is_due && self.may_ask() && self.has_turn(&question) {
             assessment.pre_checks = Some(PreCheckStep::Ask);

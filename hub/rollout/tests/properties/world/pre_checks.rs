@@ -252,6 +252,14 @@ impl World {
         self.edit_pre_checks(number, |work| work.is_taken = true);
     }
 
+    /// An update to the target has begun there, and another upgrade has the agent asked or does not any more.
+    pub fn has_begun(&mut self, number: usize, is_asked_later: bool) {
+        self.has_nothing_to_answer(number);
+        self.edit_pre_checks(number, |work| {
+            (work.is_taken, work.is_asked_later) = (is_asked_later, is_asked_later);
+        });
+    }
+
     /// The other upgrade does not have the agent asked any more.
     pub fn left(&mut self, number: usize) {
         self.edit_pre_checks(number, |work| {
