@@ -298,10 +298,22 @@ fn every(count: usize) -> &'static str {
 fn completed(report: &Report) -> String {
     let all = clusters(report.counts.complete);
     let target = &report.target;
+    let is_one = report.counts.complete == 1;
+    let since = match report.drifted {
+        0 => String::new(),
+        1 if is_one => "; it runs another version since".to_owned(),
+        1 => "; 1 of them runs another version since".to_owned(),
+        drifted => format!("; {drifted} of them run another version since"),
+    };
+    let has = match report.drifted {
+        0 if is_one => "runs",
+        0 => "run",
+        _ => "came to",
+    };
     match report.needed_nothing {
-        0 => format!("{all} upgraded to {target}"),
-        _ if report.counts.complete == 1 => format!("{all} runs {target} or newer, and did before"),
-        already => format!("{all} run {target} or newer; {already} of them did before"),
+        0 => format!("{all} upgraded to {target}{since}"),
+        _ if is_one => format!("{all} {has} {target} or newer, and did before{since}"),
+        already => format!("{all} {has} {target} or newer; {already} of them did before{since}"),
     }
 }
 
@@ -383,15 +395,30 @@ mod tests {
 
     #[test]
     fn the_end_is_said_in_the_number_of_the_clusters() {
-        for (clusters, needed_nothing, said) in [
-            (1, 0, "1 of 1 cluster upgraded to 4.14.12"),
-            (2, 0, "all 2 clusters upgraded to 4.14.12"),
-            (1, 1, "1 of 1 cluster runs 4.14.12 or newer, and did before"),
-            (2, 1, "all 2 clusters run 4.14.12 or newer; 1 of them did before"),
+        let since = "1 of them runs another version since";
+        for (clusters, needed_nothing, drifted, said) in [
+            (1, 0, 0, "1 of 1 cluster upgraded to 4.14.12"),
+            (2, 0, 0, "all 2 clusters upgraded to 4.14.12"),
+            (1, 1, 0, "1 of 1 cluster runs 4.14.12 or newer, and did before"),
+            (
+                2,
+                1,
+                0,
+                "all 2 clusters run 4.14.12 or newer; 1 of them did before",
+            ),
+            // What was left there is no more what runs there.
+            (2, 0, 1, &format!("all 2 clusters upgraded to 4.14.12; {since}")),
+            (
+                2,
+                1,
+                1,
+                &format!("all 2 clusters came to 4.14.12 or newer; 1 of them did before; {since}"),
+            ),
         ] {
             let mut report = Report {
                 target: "4.14.12".to_owned(),
                 needed_nothing,
+                drifted,
                 ..Report::default()
             };
             (report.counts.total, report.counts.complete) = (clusters, clusters);

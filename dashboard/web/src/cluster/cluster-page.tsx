@@ -169,7 +169,7 @@ function whenItMayStart(detail: ClusterDetail, known: Map<string, Upgrade>, now:
   if (upgrades.length === 0) return 'no upgrade that is shown has it';
   const waiting = upgrades.filter((one) => one.state === 'NotStarted');
   if (waiting.length === 0) return 'it waits for no start';
-  if (waiting.every((one) => isHeld(known.get(one.key)))) return 'not before an upgrade that selects it goes on: each is paused or halted';
+  if (waiting.every((one) => isHeld(known.get(one.key)))) return 'not before an upgrade that waits for it goes on: each of these is paused or halted';
   return isRestricted(detail, now) ? undefined : 'no start window and no freeze holds it back';
 }
 
