@@ -97,7 +97,7 @@ impl std::fmt::Display for ConditionType {
     }
 }
 
-/// The conditions of an upgrade, newest first.
+/// The conditions of an upgrade, newest first; that of a step that waits before all others.
 pub type Conditions = Vec<UpgradeCondition>;
 
 /// The step is done.
@@ -127,6 +127,10 @@ pub fn waits(conditions: &mut Conditions, type_: ConditionType, why: Option<Stri
         message,
         now,
     );
+    // A step that was done may wait again when later ones have begun: what is read first says what is waited for.
+    if let Some(from) = position(conditions, type_) {
+        conditions[..=from].rotate_right(1);
+    }
 }
 
 /// Sets a condition of any kind. Its times move only with what it says; it has been completed only while it is true.
@@ -166,6 +170,12 @@ pub fn find(conditions: &[UpgradeCondition], type_: ConditionType) -> Option<&Up
         .find(|condition| condition.type_ == type_.name())
 }
 
+fn position(conditions: &[UpgradeCondition], type_: ConditionType) -> Option<usize> {
+    conditions
+        .iter()
+        .position(|condition| condition.type_ == type_.name())
+}
+
 /// Whether a condition has this status.
 pub fn is(conditions: &[UpgradeCondition], type_: ConditionType, status: &str) -> bool {
     find(conditions, type_).is_some_and(|condition| condition.status == status)
@@ -173,12 +183,7 @@ pub fn is(conditions: &[UpgradeCondition], type_: ConditionType, status: &str) -
 
 /// Puts a condition that is newer behind that of a step that waits: the first one says what is waited for.
 pub fn put_behind(conditions: &mut Conditions, type_: ConditionType, step: ConditionType) {
-    let position = |type_: ConditionType| {
-        conditions
-            .iter()
-            .position(|condition| condition.type_ == type_.name())
-    };
-    if let (Some(from), Some(to)) = (position(type_), position(step))
+    if let (Some(from), Some(to)) = (position(conditions, type_), position(conditions, step))
         && from < to
     {
         let condition = conditions.remove(from);
@@ -193,10 +198,7 @@ pub fn remove(conditions: &mut Conditions, type_: ConditionType) {
 
 /// The condition of a type, made at the front if it is not there.
 fn entry(conditions: &mut Conditions, type_: ConditionType, now: Timestamp) -> &mut UpgradeCondition {
-    let at = conditions
-        .iter()
-        .position(|condition| condition.type_ == type_.name());
-    let at = at.unwrap_or_else(|| {
+    let at = position(conditions, type_).unwrap_or_else(|| {
         let new = UpgradeCondition {
             type_: type_.name().to_owned(),
             start_time: Some(Time(now)),

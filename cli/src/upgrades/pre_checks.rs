@@ -325,7 +325,7 @@ impl FleetView {
             0 if !self.not_asked.is_empty() && self.findings.iter().any(|finding| finding.unaccepted > 0) => {
                 writeln!(
                     text,
-                    "No cluster is held by what it is asked now: those with findings that are not accepted are not asked, or have begun."
+                    "No cluster is held by what it is asked now: those with findings that are not accepted are not asked, or have been started."
                 )
             }
             0 if self.all_unanswered() > 0 || self.answered < self.asked || !self.not_asked.is_empty() => {
@@ -336,7 +336,7 @@ impl FleetView {
             }
             0 if self.findings.iter().any(|finding| finding.unaccepted > 0) => writeln!(
                 text,
-                "No cluster is held: those with findings that are not accepted have begun."
+                "No cluster is kept from its start: those with findings that are not accepted have been started; where checkUpdatePlan is on, the agent itself may still wait for it, and status says so."
             ),
             0 => writeln!(text, "No cluster has a finding that is not accepted."),
             1 => writeln!(text, "1 cluster has findings that are not accepted: {follows}."),

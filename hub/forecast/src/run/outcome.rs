@@ -74,7 +74,9 @@ impl StopCause {
             Self::CanaryFailed => "a canary fails",
             Self::CanaryBlocked => "a canary cannot start",
             Self::ClustersBlocked => "clusters are left that cannot start",
-            Self::OwnedByAnotherUpgrade => "what is left waits for other upgrades that have it",
+            Self::OwnedByAnotherUpgrade => {
+                "what is left waits for other upgrades that have it, or have left it half done"
+            }
             Self::NoCanaryMatched => "no canary is selected",
             Self::CanaryUnhealthy => "a canary is in trouble",
             Self::FailureBudgetSpent => "too many clusters fail",

@@ -219,7 +219,9 @@ impl<'a> ClusterView<'a> {
         assessment.failed_stage = failed_stage;
         assessment.for_goal = ended.is_current;
         assessment.left_to = match ended.state {
-            EndState::Failed => self.later_claim().map(|claim| self.named(claim.owner)),
+            EndState::Failed => self
+                .later_claim()
+                .map(|claim| self.named(claim.owner, claim.is_over)),
             EndState::Complete => None,
         };
         let (next, channel_pending) = self.remaining_writes(ended);
@@ -260,7 +262,7 @@ impl<'a> ClusterView<'a> {
         }
         if let Some(claim) = self.later_claim() {
             return Some(Afterwards::LeftTo {
-                upgrade: self.named(claim.owner).into(),
+                upgrade: self.named(claim.owner, claim.is_over).into(),
                 is_at_work: self
                     .other_at_work()
                     .is_some_and(|owner| owner.is_same(claim.owner)),
@@ -297,7 +299,7 @@ impl<'a> ClusterView<'a> {
                 && since.is_none_or(|since| entry.completed >= since)
         };
         let found = self.row.entries.iter().rev().find(is_it)?;
-        Some(self.named(&found.page.owner).into())
+        Some(self.named(&found.page.owner, found.page.closed).into())
     }
 
     /// What is still to be written on the work of a cluster that has ended: the outcome, if it could not be, and another channel.

@@ -10,6 +10,8 @@ use crate::{Owner, RecordedOutcome, Work};
 pub(super) struct Claim<'a> {
     pub owner: &'a Owner,
     pub since: Timestamp,
+    /// It was deleted, by its records, whether there is another one of its name or not.
+    pub is_over: bool,
 }
 
 impl<'a> ClusterView<'a> {
@@ -63,6 +65,7 @@ impl<'a> ClusterView<'a> {
             Some(Claim {
                 owner: &work.owner,
                 since: work.revision.as_ref()?.rollout_since,
+                is_over: false,
             })
         });
         let by_records = self.row.entries.iter().filter_map(|recorded| {
@@ -76,6 +79,7 @@ impl<'a> ClusterView<'a> {
             (is_claim && is_other && has_begun).then_some(Claim {
                 owner: &page.owner,
                 since: page.rollout_since,
+                is_over: page.closed,
             })
         });
         let latest = by_works.chain(by_records).max_by_key(|claim| claim.since)?;
@@ -84,8 +88,15 @@ impl<'a> ClusterView<'a> {
     }
 
     /// An upgrade in a message: one that is gone gives nothing back, and is said to be.
-    pub(super) fn named(&self, owner: &Owner) -> String {
-        if self.context.upgrade.live.has(owner) {
+    pub(super) fn named(&self, owner: &Owner, is_over: bool) -> String {
+        let live = &self.context.upgrade.live;
+        // After a restore from a backup it has another uid; what was deleted before is another upgrade of its name.
+        let is_live = if is_over {
+            live.uids.contains(&owner.uid)
+        } else {
+            live.has(owner)
+        };
+        if is_live {
             owner.to_string()
         } else {
             format!("{owner}, which is deleted")

@@ -31,7 +31,7 @@ impl<'a> ClusterView<'a> {
             && let Some(claim) = self.later_claim()
         {
             let mut assessment = self.takes_no_part();
-            assessment.left_to = Some(self.named(claim.owner));
+            assessment.left_to = Some(self.named(claim.owner, claim.is_over));
             return assessment;
         }
         let resumes = retried.is_some_and(|ended| {

@@ -49,7 +49,7 @@ pub(super) fn pre_checks(report: &Report) -> Option<ConditionValue> {
         (PreChecksMode::Require, 0, 0) => value(
             TRUE,
             reason::PRE_CHECKS_PASSED,
-            "no cluster is held by what it has found",
+            "no cluster is kept from its start by what it has found",
         ),
         (PreChecksMode::Require, 0, unanswered) => value(
             FALSE,

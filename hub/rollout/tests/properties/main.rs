@@ -20,7 +20,7 @@ use drydock_rollout::{
 use proptest::prelude::*;
 
 use event::{Event, Fleet, SpecEdit, events, fleets};
-use world::{World, name};
+use world::{Theirs, World, name};
 
 /// How many cases are drawn: `PROPTEST_CASES` for more than usual.
 fn cases() -> u32 {
@@ -420,4 +420,18 @@ fn wakes_are_never_in_the_past() {
             .any(|action| matches!(action, Action::CreateWork(_)));
         assert!(!creates);
     }
+}
+
+/// What it was given does not pass to another upgrade of its name: nothing brings these clusters further.
+#[test]
+fn a_deleted_upgrade_is_said_to_be_so_where_another_one_has_its_name() {
+    let mut world = World::new(&Fleet::plain(3, 1));
+    world.settle();
+    world.happen(&Event::Theirs(2, Theirs::Gone, true));
+    world.happen(&Event::Minutes(90));
+    world.settle();
+    let left = |world: &mut World| world.plan().report.left_to.into_keys().collect::<Vec<_>>();
+    assert_eq!(left(&mut world), ["team/theirs"]);
+    world.their_upgrade_is_made_anew(2);
+    assert_eq!(left(&mut world), ["team/theirs, which is deleted"]);
 }

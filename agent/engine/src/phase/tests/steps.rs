@@ -317,6 +317,29 @@ fn a_cluster_that_had_the_target_before_and_was_brought_back_is_upgraded_again()
     assert_eq!(says(&mut agent).1, "True");
 }
 
+/// The hub reads the first conditions: a later step that has begun, and waits for an earlier one, is not what the upgrade waits for.
+#[test]
+fn a_step_that_waits_again_is_named_before_those_that_began_after_it() {
+    let mut agent = Agent::new();
+    agent.broken.insert(Need::Silences);
+    let first = |agent: &mut Agent| {
+        agent.look();
+        agent.look();
+        let entry = agent.entry();
+        entry.conditions.as_ref().unwrap()[0].type_.clone()
+    };
+    let silences = ConditionType::ControlPlaneMaintenanceWindowCreated.name();
+    assert_eq!(first(&mut agent), silences);
+    agent.unhealthy = vec![UnhealthyOperator {
+        name: "etcd".to_owned(),
+        why: "degraded".to_owned(),
+    }];
+    let health = ConditionType::ClusterHealthyBeforeUpgrade.name();
+    assert_eq!(first(&mut agent), health);
+    agent.unhealthy.clear();
+    assert_eq!(first(&mut agent), silences);
+}
+
 #[test]
 fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
     let mut agent = Agent::new();

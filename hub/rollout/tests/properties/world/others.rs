@@ -59,6 +59,19 @@ impl World {
         }
     }
 
+    /// Their upgrade was deleted, and another one of its name has been created since.
+    pub fn their_upgrade_is_made_anew(&mut self, number: usize) {
+        let Some(row) = self.row(number) else { return };
+        let of_before = row.entries.iter().map(|recorded| {
+            let mut recorded = (**recorded).clone();
+            let page = Arc::make_mut(&mut recorded.page);
+            (page.owner.uid, page.closed) = (Uid::new("before"), true);
+            Arc::new(recorded)
+        });
+        row.entries = of_before.collect();
+        self.update_decider();
+    }
+
     /// Their owner writes what is on no record yet.
     pub(super) fn others_record(&mut self) {
         let now = self.now;
