@@ -31,8 +31,8 @@ pub struct PreChecks {
     pub base_version: Option<String>,
     /// The version that the update would lead to.
     pub target_release: String,
-    /// The upgrade of the fleet for which the hub has it asked at present, if it has: what is accepted for that one counts meanwhile,
-    /// and what is accepted for others does not.
+    /// The upgrade of the fleet for which the hub has it asked at present, if it has: what the hub has accepted counts for that upgrade
+    /// alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_for: Option<String>,
     /// Is it of the cluster's objects alone, where no plan can say what is accepted?
