@@ -52,6 +52,8 @@ export const test = base.extend<{ dashboard: Dashboard } & Options>({
         await fetch(`${server.url}mock/${what}`, { method: 'POST', body: JSON.stringify(body) });
       },
     });
+    // What is asked last may still be answered: nobody waits for that.
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await server.stop();
     expect(wrong).toEqual([]);
   },
