@@ -127,10 +127,8 @@ pub fn waits(conditions: &mut Conditions, type_: ConditionType, why: Option<Stri
         message,
         now,
     );
-    // A step that was done may wait again when later ones have begun: what is read first says what is waited for.
-    if let Some(from) = position(conditions, type_) {
-        conditions[..=from].rotate_right(1);
-    }
+    // One that was done may wait again when later ones have begun.
+    put_first(conditions, type_);
 }
 
 /// Sets a condition of any kind. Its times move only with what it says; it has been completed only while it is true.
@@ -181,13 +179,10 @@ pub fn is(conditions: &[UpgradeCondition], type_: ConditionType, status: &str) -
     find(conditions, type_).is_some_and(|condition| condition.status == status)
 }
 
-/// Puts a condition that is newer behind that of a step that waits: the first one says what is waited for.
-pub fn put_behind(conditions: &mut Conditions, type_: ConditionType, step: ConditionType) {
-    if let (Some(from), Some(to)) = (position(conditions, type_), position(conditions, step))
-        && from < to
-    {
-        let condition = conditions.remove(from);
-        conditions.insert(to, condition);
+/// Puts the condition of a step that waits before all others: what is read first says what is waited for.
+pub fn put_first(conditions: &mut Conditions, step: ConditionType) {
+    if let Some(from) = position(conditions, step) {
+        conditions[..=from].rotate_right(1);
     }
 }
 

@@ -101,7 +101,7 @@ fn report_delay(facts: &Facts, step: ConditionType, entry: &mut UpgradeHistory) 
     }
     let message = format!("the upgrade has not commenced yet: {step} is not done");
     condition::set(conditions, type_, TRUE, DELAYED, message.clone(), facts.now);
-    condition::put_behind(conditions, type_, step);
+    condition::put_first(conditions, step);
     notification::raise(entry, UpgradeEvent::Delayed, &message, facts.now);
 }
 

@@ -1,8 +1,8 @@
 //! What clusters are asked before they start, and what follows from their answers.
 
 use drydock_rollout::{
-    Action, ConditionStatus, Enforcement, FindingAcceptance, PreCheckWrite, PreChecksMode, Reason,
-    RefusalCause, RequestedMethod, WorkKind,
+    Action, ConditionStatus, Enforcement, FindingAcceptance, PreCheckQuestion, PreCheckWrite, PreChecksMode,
+    Reason, RefusalCause, RequestedMethod, WorkKind,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,6 +18,22 @@ fn world(mode: PreChecksMode) -> World {
     world.happen(&Event::Edit(vec![SpecEdit::PreChecks(mode)]));
     world.settle();
     world
+}
+
+/// One cluster, whose agent is asked.
+fn of_agent() -> World {
+    let mut world = World::new(&Fleet {
+        agents: [0].into(),
+        ..Fleet::plain(1, 1)
+    });
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    world
+}
+
+/// What it is asked.
+fn question(world: &World) -> PreCheckQuestion {
+    let work = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+    (*work.question.clone().unwrap()).clone()
 }
 
 fn asked(world: &World) -> Vec<usize> {
@@ -427,16 +443,8 @@ fn who_has_lost_the_agent_to_another_upgrade_asks_again_after_the_timeout() {
 /// Both works would write the same plan else, each time that they are applied. What is written then changes nothing of what is known.
 #[test]
 fn a_question_that_another_upgrade_has_followed_is_only_read_until_its_turn() {
-    let mut world = World::new(&Fleet {
-        agents: [0].into(),
-        ..Fleet::plain(1, 1)
-    });
-    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    let mut world = of_agent();
     world.settle();
-    let question = |world: &World| {
-        let work = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
-        (*work.question.clone().unwrap()).clone()
-    };
     let first = question(&world);
     world.taken(0, true);
     world.settle();
@@ -463,17 +471,9 @@ fn a_question_that_another_upgrade_has_followed_is_only_read_until_its_turn() {
 /// to who has asked last.
 #[test]
 fn where_the_update_has_begun_nobody_takes_a_turn() {
-    let mut world = World::new(&Fleet {
-        agents: [0].into(),
-        ..Fleet::plain(1, 1)
-    });
-    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    let mut world = of_agent();
     world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
     world.settle();
-    let question = |world: &World| {
-        let work = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
-        (*work.question.clone().unwrap()).clone()
-    };
     let first = question(&world);
     world.has_begun(0, true);
     world.settle();

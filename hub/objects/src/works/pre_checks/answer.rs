@@ -74,9 +74,10 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
             .get(UPGRADE_ANNOTATION)
             .and_then(|text| UpgradeKey::parse(text)),
     };
-    let plan = question.as_ref().and_then(|question| plan_of(work, question));
-    let taken_by = plan.and_then(|(status, question)| taken(status, question));
-    let is_later = plan.is_some_and(|(status, question)| is_asked_later(status, question));
+    let other = question.as_ref().and_then(|question| {
+        let plan = plan_of(work, question).filter(|plan| taken(plan, question).is_some())?;
+        Some(is_asked_later(plan, question))
+    });
     let mut asks = PreCheckWork {
         uid: Uid::new(work.uid().unwrap_or_default()),
         owner,
@@ -84,8 +85,8 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
         answer: KnownAnswer::None,
         trouble: None,
         // Whatever the answer is: what this one asks is not to be written over the other one's.
-        is_taken: taken_by.is_some(),
-        is_asked_later: taken_by.is_some() && is_later,
+        is_taken: other.is_some(),
+        is_asked_later: other == Some(true),
         question: question.map(Arc::new),
         ended: ended(work),
         without_image,
@@ -208,17 +209,17 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
             is_same.then_some(Reply::AnsweredBefore(answer))
         }
     };
-    let Some(version) = target.as_ref().filter(|_| question.asks_agent) else {
+    if target.is_none() || !question.asks_agent {
         let refused = || not_applied(work, "clusterversions").map(|(words, _)| words);
         let no_version = || (cluster.is_some() && running.is_none()).then(|| Arc::from(NO_VERSION));
         let why = || refused().or_else(no_version).map(Reply::Refused);
         return by_cluster_version().or_else(why).unwrap_or(Reply::None);
-    };
+    }
     match not_applied(work, PLANS) {
         Some((_, true)) => by_cluster_version().unwrap_or(Reply::None),
         Some((words, false)) => Reply::Refused(words),
         None => {
-            let status = read::manifest(work, GROUP, PLANS, "", &plan_name(version));
+            let status = plan_of(work, question);
             match status.and_then(|status| taken(status, question)) {
                 Some(by) => Reply::Taken {
                     by,
@@ -324,15 +325,11 @@ fn not_applied(work: &PartialManifestWork, resource: &str) -> Option<(Arc<str>, 
     Some((printable(words), is_unknown))
 }
 
-/// The plan by which the agent is asked, as the work agent has read it, and what is asked there.
-fn plan_of<'a>(
-    work: &'a PartialManifestWork,
-    question: &'a PreCheckQuestion,
-) -> Option<(&'a ManifestStatus, &'a PreCheckQuestion)> {
+/// The plan by which the agent is asked, as the work agent has read it, where it could be applied.
+fn plan_of<'a>(work: &'a PartialManifestWork, question: &PreCheckQuestion) -> Option<&'a ManifestStatus> {
     let is_read = question.asks_agent && not_applied(work, PLANS).is_none();
     let version = Version::parse(&question.target).ok().filter(|_| is_read)?;
-    let status = read::manifest(work, GROUP, PLANS, "", &plan_name(&version))?;
-    Some((status, question))
+    read::manifest(work, GROUP, PLANS, "", &plan_name(&version))
 }
 
 /// The upgrade for which the agent is asked now, if it is another: what it says counts with that one's acceptances.
