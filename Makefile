@@ -52,13 +52,16 @@ krew: ## Pack the plugin for this machine and write its krew manifest (RELEASES=
 
 # All that holds tests: no comment has an example that rustdoc would run. Tests are built for the whole workspace at once, whatever
 # is run of it: for one package alone, cargo would build most of it again with fewer features.
-TARGETS := --lib --bins --tests
+TARGETS := --tests
 # Suites that start the agent by themselves, or in which it does not matter when it starts.
 ANY_ORDER := $(addprefix --skip agent::,fault_matrix killed order bench restarts hostile drains::each_kind_of_pod)
 
 .PHONY: test
 test: ## Run all tests that need only the toolchains
 	$(CARGO) test --workspace $(TARGETS)
+
+.PHONY: test-order
+test-order: ## Run the agent's suites once more, with what they write there before the agent
 	AGENT_ORDER=objects-first $(CARGO) test --quiet --workspace --test in_the_sandbox agent:: -- $(ANY_ORDER)
 
 .PHONY: page
