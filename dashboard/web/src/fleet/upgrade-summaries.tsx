@@ -63,7 +63,7 @@ const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: '
 
 export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.phase === 'Deleting') return <Label color="grey">{PHASE.Deleting}</Label>;
-  if (upgrade.paused) return <Label color="orange">paused</Label>;
+  if (upgrade.paused) return isComplete(upgrade.counts) ? <Label color="green">complete, paused</Label> : <Label color="orange">paused</Label>;
   if (upgrade.halt) {
     const does = passing(upgrade.halt.reason);
     return <Label color={does ? 'blue' : 'orange'}>{does ?? 'halted'}</Label>;

@@ -52,7 +52,7 @@ function WhoWaits({ upgrade }: { upgrade: Upgrade }) {
       : `${clusters(inFlight)} in flight ${inFlight === 1 ? 'continues to its' : 'continue to their'} end: a running upgrade cannot be paused.`;
   return (
     <p>
-      {running} {clusters(notStarted)} will wait.
+      {running} {notStarted === 0 ? 'None is left to start: those that are selected from now on will wait.' : `${clusters(notStarted)} will wait.`}
     </p>
   );
 }
