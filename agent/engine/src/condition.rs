@@ -2,6 +2,7 @@
 //! already, the time of the last look no older than [`HEARTBEAT`].
 
 use drydock_api::conditions::{FALSE, TRUE};
+use drydock_api::mcu::reason::RISKS_NOT_ACCEPTED;
 use drydock_api::upgradeconfig::UpgradeCondition;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -107,6 +108,12 @@ pub fn done(conditions: &mut Conditions, type_: ConditionType, now: Timestamp) {
     }
     let (reason, message) = (format!("{type_} done"), format!("{type_} is completed"));
     set(conditions, type_, TRUE, &reason, message, now);
+}
+
+/// The step waits until somebody accepts what the informers have found, or it is corrected: who reads the condition has to tell this apart.
+pub fn held(conditions: &mut Conditions, type_: ConditionType, why: String, now: Timestamp) {
+    set(conditions, type_, FALSE, RISKS_NOT_ACCEPTED, why, now);
+    put_first(conditions, type_);
 }
 
 /// The step waits, for what `why` says.

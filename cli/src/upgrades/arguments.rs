@@ -83,7 +83,8 @@ Examples:
 const PRE_CHECKS_EXAMPLES: &str = "\
 Examples:
   # with preChecks.mode Require the exit code is 1 while a cluster is held: by findings that
-  # nobody has accepted, or because it has not answered yet or could not be asked
+  # nobody has accepted, or because it has not answered yet or could not be asked; with any
+  # mode while one that has been started is held by its own agent
   kubectl drydock pre-checks spring
 
   # one cluster

@@ -10,7 +10,7 @@ use anyhow::Context;
 use comfy_table::Cell;
 use drydock_api::conditions::{UNKNOWN, find};
 use drydock_api::mcu::{ManagedClustersUpgrade, condition, reason};
-use drydock_objects::findings::{FleetFinding, grouped, may_be_held};
+use drydock_objects::findings::{FleetFinding, grouped, is_held_by_agent, may_be_held};
 use drydock_objects::{ClusterDetails, parse_spec, upgrade};
 use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, PreChecksMode, Reason};
 use jiff::Timestamp;
@@ -25,14 +25,15 @@ use cluster::ClusterView;
 /// How many clusters a finding names in a table, and how many of those that have not answered are shown.
 const NAMED: usize = 3;
 
-/// Shows them. The exit code says whether clusters are held: where an answer is required, by findings that nobody has accepted, or because
-/// they have not answered yet or could not be asked; and whether the spec is invalid, by which nobody is asked. In the moment after an upgrade was applied nobody has been asked.
+/// Shows them. The exit code says whether clusters are held: by their agents; and where an answer is required, by findings that nobody has
+/// accepted, or because they have not answered yet or could not be asked; and whether the spec is invalid, by which nobody is asked. In the moment after an upgrade was applied nobody has been asked.
 ///
 /// # Errors
 /// If the hub cannot be read, or the named cluster takes no part in the upgrade.
 pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<ExitCode> {
     let upgrade = hub.upgrade(&arguments.upgrade.name).await?;
     let found = read(hub, &upgrade).await?;
+    let mut held_by_agent = !found.held_by_agent.is_empty();
     let (text, is_held) = if let Some(name) = &arguments.cluster {
         let checks = found
             .checks
@@ -43,9 +44,10 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
         let shown = ClusterView::of(name, checks, unanswered.as_deref(), &named);
         let text = table::for_scripts(&shown, arguments.output)?;
         let is_held = shown.holds && found.may_be_held.contains(name) || found.is_awaited(name);
+        held_by_agent = found.held_by_agent.contains(name);
         (text.unwrap_or_else(|| shown.text()), is_held)
     } else {
-        let shown = FleetView::of(&upgrade, &found.checks, &found.may_be_held);
+        let shown = FleetView::of(&upgrade, &found);
         let is_wide = arguments.output == Output::Wide;
         let text = table::for_scripts(&shown, arguments.output)?;
         let is_held =
@@ -56,6 +58,8 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
     Ok(match parse_spec(&upgrade).map(|spec| spec.pre_checks.mode) {
         // By an invalid spec nobody is asked, whatever its mode is.
         Err(_) => ExitCode::FAILURE,
+        // Agents ask for no mode.
+        Ok(_) if held_by_agent => ExitCode::FAILURE,
         Ok(PreChecksMode::Require) if is_held => ExitCode::FAILURE,
         Ok(_) => ExitCode::SUCCESS,
     })
@@ -142,6 +146,11 @@ pub async fn read(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Result
         has_target: upgrade.spec.cluster_version.is_some(),
         to_be_asked: may_be_held.clone().filter(is_to_be_asked).map(name).collect(),
         may_be_held: may_be_held.map(name).collect(),
+        held_by_agent: clusters
+            .iter()
+            .filter(|cluster| is_held_by_agent(cluster))
+            .map(name)
+            .collect(),
         checks: fleet.pre_checks(&key, hub.now()),
     })
 }
@@ -156,6 +165,8 @@ pub struct Found {
     to_be_asked: BTreeSet<ClusterName>,
     /// What others have said before they started holds them no more, nor what they say since.
     may_be_held: BTreeSet<ClusterName>,
+    /// Those that have been started, and whose agents wait for findings that nobody has accepted.
+    held_by_agent: BTreeSet<ClusterName>,
 }
 
 impl Found {
@@ -199,6 +210,8 @@ pub struct FleetView {
     pub oldest_answer: Option<Timestamp>,
     /// How many of them have findings that nobody has accepted.
     pub held: usize,
+    /// Those that have been started, and whose agents wait for findings that nobody has accepted.
+    pub held_by_agent: Vec<String>,
     /// Those that are not asked now, though an answer is required, for something else keeps them from starting.
     pub not_asked: Vec<String>,
     /// Those that have not answered in time, say why they do not answer, or could not be asked, where an answer is required.
@@ -222,16 +235,14 @@ pub struct Unanswered {
 
 impl FleetView {
     /// Groups the findings of clusters. Where an answer is required, what they have found holds those alone that may be held.
-    pub fn of(
-        upgrade: &ManagedClustersUpgrade,
-        found: &BTreeMap<ClusterName, ClusterPreChecks>,
-        may_be_held: &BTreeSet<ClusterName>,
-    ) -> Self {
+    pub fn of(upgrade: &ManagedClustersUpgrade, all: &Found) -> Self {
         let mode = mode(upgrade);
-        let may_be_held = |name: &ClusterName| mode != REQUIRE || may_be_held.contains(name);
+        let found = &all.checks;
+        let may_be_held = |name: &ClusterName| mode != REQUIRE || all.may_be_held.contains(name);
         let held = found
             .iter()
-            .filter(|(name, one)| one.holds() && !one.is_unasked && may_be_held(name));
+            .filter(|(name, one)| one.holds() && !one.is_unasked && may_be_held(name))
+            .filter(|(name, _)| !all.held_by_agent.contains(*name));
         let not_asked = found.iter().filter(|(_, one)| one.is_unasked);
         let mut not_answered = unanswered(upgrade, found);
         if mode == REQUIRE {
@@ -257,6 +268,7 @@ impl FleetView {
             answered,
             oldest_answer: times.min(),
             held: held.count(),
+            held_by_agent: all.held_by_agent.iter().map(ToString::to_string).collect(),
             not_asked: not_asked.map(|(name, _)| name.to_string()).collect(),
             unanswered_not_listed: unanswered_not_listed(upgrade, unanswered.len()),
             unanswered,
@@ -314,7 +326,9 @@ impl FleetView {
         );
         self.write_unanswered(&mut text);
         self.write_not_asked(&mut text);
+        self.write_held_by_agent(&mut text);
         let _ = match self.held {
+            0 if !self.held_by_agent.is_empty() => Ok(()),
             0 if self.asked == 0 && self.all_unanswered() == 0 => {
                 let why = match self.mode {
                     REPORT | REQUIRE => "a cluster is asked before it starts",
@@ -336,7 +350,7 @@ impl FleetView {
             }
             0 if self.findings.iter().any(|finding| finding.unaccepted > 0) => writeln!(
                 text,
-                "No cluster is kept from its start: those with findings that are not accepted have been started; where checkUpdatePlan is on, the agent itself may still wait for it, and status says so."
+                "No cluster is held: those with findings that are not accepted have been started."
             ),
             0 => writeln!(text, "No cluster has a finding that is not accepted."),
             1 => writeln!(text, "1 cluster has findings that are not accepted: {follows}."),
@@ -374,15 +388,25 @@ impl FleetView {
         }
     }
 
+    /// The clusters in which nothing has been asked for though they have been started.
+    fn write_held_by_agent(&self, text: &mut String) {
+        let named = some(&self.held_by_agent);
+        let _ = match self.held_by_agent.len() {
+            0 => return,
+            1 => writeln!(
+                text,
+                "1 cluster has been started, and its agent waits for findings that are not accepted (checkUpdatePlan): {named}"
+            ),
+            count => writeln!(
+                text,
+                "{count} clusters have been started, and their agents wait for findings that are not accepted (checkUpdatePlan): {named}"
+            ),
+        };
+    }
+
     /// The clusters that nothing is known of yet.
     fn write_not_asked(&self, text: &mut String) {
-        let first = self.not_asked.iter().take(NAMED);
-        let first: Vec<&str> = first.map(String::as_str).collect();
-        let named = table::printable(&first.join(", "));
-        let more = match self.not_asked.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let named = some(&self.not_asked);
         let _ = match self.not_asked.len() {
             0 => return,
             1 => writeln!(
@@ -391,7 +415,7 @@ impl FleetView {
             ),
             count => writeln!(
                 text,
-                "{count} clusters are not asked now, for something else keeps them from starting: {named}{more}"
+                "{count} clusters are not asked now, for something else keeps them from starting: {named}"
             ),
         };
     }
@@ -421,6 +445,16 @@ impl FleetView {
             shown.add_row(cells);
         }
         table::text(&shown)
+    }
+}
+
+/// The first of some clusters, and how many more there are.
+fn some(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let named = table::printable(&first.join(", "));
+    match names.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 

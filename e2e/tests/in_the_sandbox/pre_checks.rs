@@ -7,12 +7,13 @@ use std::time::Duration;
 use drydock_api::mcu::{
     ClusterStatusEntry, ManagedClustersUpgrade, ManagedClustersUpgradeRecord, UpgradeRiskAcceptance,
 };
-use drydock_api::names::{HUB_MANAGER, PRE_CHECKS_KIND};
+use drydock_api::names::{AGENT_NAMESPACE, HUB_MANAGER, PRE_CHECKS_KIND};
 use drydock_e2e::fleet;
 use drydock_e2e::hub_fleet::{HubFleet, minutes, spec_of, with};
 use drydock_e2e::local_fleet;
 use drydock_sandbox::test_env::TestEnvSettings;
 use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use kube_sandbox::access::{Access, Key, Kind};
@@ -29,6 +30,7 @@ const PLAN: Kind = Kind::new(
     "updateplans",
     false,
 );
+const CONFIG_MAP: Kind = Kind::new("", "v1", "ConfigMap", "configmaps", true);
 const VERSION: Kind = Kind::new(
     "config.openshift.io",
     "v1",
@@ -95,11 +97,7 @@ async fn a_cluster_whose_finding_nobody_has_accepted_is_held_until_somebody_does
         "{}",
         message("dev3")
     );
-    let conditions = held.status.as_ref().unwrap().conditions.clone().unwrap();
-    let passed = conditions
-        .iter()
-        .find(|one| one.type_ == "PreChecksPassed")
-        .unwrap();
+    let passed = passed(&held).unwrap();
     assert_eq!((&*passed.status, &*passed.reason), ("False", "RisksNotAccepted"));
     let events: Api<Event> = Api::namespaced(hub.clone(), "default");
     let events = events.list(&ListParams::default()).await.unwrap().items;
@@ -170,11 +168,13 @@ async fn a_cluster_whose_finding_nobody_has_accepted_is_held_until_somebody_does
     fleet.shut_down().await.unwrap();
 }
 
+fn passed(upgrade: &ManagedClustersUpgrade) -> Option<&Condition> {
+    let conditions = upgrade.status.as_ref()?.conditions.as_ref()?;
+    conditions.iter().find(|one| one.type_ == "PreChecksPassed")
+}
+
 fn is_ready(upgrade: &ManagedClustersUpgrade) -> bool {
-    let status = upgrade.status.as_ref();
-    let conditions = status.and_then(|status| status.conditions.as_ref());
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|one| one.type_ == "PreChecksPassed" && one.status == "True")
+    passed(upgrade).is_some_and(|passed| passed.status == "True")
 }
 
 /// An upgrade of two clusters with agents, whose first one waits for the other: the turn of that does not come to its end meanwhile.
@@ -385,6 +385,53 @@ async fn what_is_held_before_its_target_is_asked_for_gives_its_slot_back() {
         entry(upgrade, "dev1").is_none_or(|entry| entry.state != "NotStarted")
     });
     again.await.unwrap();
+    fleet.shut_down().await.unwrap();
+}
+
+/// What an agent waits for by its own gate holds its cluster as what the hub requires does: it is counted, named, and ended by an acceptance.
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_holds_at_its_own_gate_is_said_of_the_upgrade() {
+    let mut settings = TestEnvSettings::demo(1, 5);
+    let cluster = &mut settings.clusters[0];
+    cluster.agent = true;
+    cluster.faults.extend([Fault::NotRecommended]);
+    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let spec = upgrade["spec"].as_object_mut().unwrap();
+    spec.remove("preUpgradeAction");
+    let strategy = spec["upgradeStrategy"].as_object_mut().unwrap();
+    strategy.remove("canaryClusters");
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
+    let configuration = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "managed-upgrade-operator-config", "namespace": AGENT_NAMESPACE},
+        "data": {"config.yaml": "healthCheck: {checkUpdatePlan: true}"},
+    });
+    spoke
+        .apply(&CONFIG_MAP, configuration, "user", true)
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    fleet::start(&hub, &upgrade).await.unwrap();
+    let held = fleet::until(&hub, "held", 2 * HOUR, |upgrade| is_held(upgrade, "dev1"));
+    let held = held.await.unwrap();
+    assert_eq!(entry(&held, "dev1").unwrap().state, "PartialUpgrade");
+    let said = passed(&held).unwrap();
+    assert_eq!((&*said.status, &*said.reason), ("False", "RisksNotAccepted"));
+    let words = &said.message;
+    assert!(
+        words.contains("held by their agents (checkUpdatePlan)") && words.contains("dev1: "),
+        "{words}"
+    );
+    let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(hub.clone(), "default");
+    let known = known_since("2026-01-01T00:00:00Z");
+    acceptances.create(&PostParams::default(), &known).await.unwrap();
+    let goes_on = fleet::until(&hub, "goes on", HOUR, |upgrade| {
+        !is_held(upgrade, "dev1") && passed(upgrade).is_none()
+    });
+    goes_on.await.unwrap();
     fleet.shut_down().await.unwrap();
 }
 

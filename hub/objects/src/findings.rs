@@ -48,7 +48,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Whether what a cluster answers may hold it: it has not started, or it waits for that once more ahead of the target.
+/// Whether what a cluster answers may hold it: it has not started, it waits for that once more ahead of the target, or its agent does.
 pub fn may_be_held(cluster: &ClusterDetails) -> bool {
     let waits_once_more = [
         reason::AWAITING_PRE_CHECKS,
@@ -58,8 +58,13 @@ pub fn may_be_held(cluster: &ClusterDetails) -> bool {
     match cluster.state {
         ClusterState::NotStarted => true,
         ClusterState::Initialized => waits_once_more.contains(&cluster.reason.as_ref()),
-        _ => false,
+        _ => is_held_by_agent(cluster),
     }
+}
+
+/// Whether a cluster has been started, and its agent waits for findings that nobody has accepted (`checkUpdatePlan`).
+pub fn is_held_by_agent(cluster: &ClusterDetails) -> bool {
+    cluster.state == ClusterState::PartialUpgrade && cluster.reason == reason::RISKS_NOT_ACCEPTED
 }
 
 /// The findings of clusters, each once with the clusters that have it, the worst first. It holds those of them that may be held, and are not

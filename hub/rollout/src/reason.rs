@@ -221,6 +221,8 @@ pub enum Reason {
     Progressing(Option<Arc<str>>),
     /// The cluster is on its way, and says what it waits for.
     Blocked(Arc<str>),
+    /// Its agent has begun, and waits for findings that nobody has accepted before it asks for the update (`checkUpdatePlan`).
+    HeldByAgent(Arc<str>),
     /// The agent is done, ClusterVersion does not say so yet.
     WaitingForClusterVersion,
     /// What the work feeds back cannot be read.
@@ -261,7 +263,10 @@ impl Reason {
     pub fn is_blocked(&self) -> bool {
         matches!(
             self,
-            Self::Blocked(_) | Self::WaitingForTarget(Some(_)) | Self::WaitingForApply(Some(_))
+            Self::Blocked(_)
+                | Self::HeldByAgent(_)
+                | Self::WaitingForTarget(Some(_))
+                | Self::WaitingForApply(Some(_))
         )
     }
 
@@ -289,7 +294,9 @@ impl Reason {
             Self::Tainted(_) => "Tainted",
             Self::OwnedByAnotherUpgrade(_) => "OwnedByAnotherUpgrade",
             Self::AgentNotAvailable => "AgentNotAvailable",
-            Self::RisksNotAccepted { .. } => drydock_names::reasons::RISKS_NOT_ACCEPTED,
+            Self::RisksNotAccepted { .. } | Self::HeldByAgent(_) => {
+                drydock_names::reasons::RISKS_NOT_ACCEPTED
+            }
             Self::AwaitingPreChecks => drydock_names::reasons::AWAITING_PRE_CHECKS,
             Self::PreChecksUnanswered(_) | Self::PreChecksNotAsked(_) => {
                 drydock_names::reasons::PRE_CHECKS_UNANSWERED

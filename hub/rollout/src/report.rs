@@ -236,6 +236,8 @@ pub struct PreCheckCounts {
     pub blocked_again: usize,
     /// The first of these, for a message.
     pub first_blocked_again: String,
+    /// Clusters in flight whose agents wait for findings that nobody has accepted.
+    pub held_by_agent: usize,
     /// Clusters that are asked, and have time to answer; they do not start before they have.
     pub awaited: usize,
     /// Clusters that something else keeps from being asked, where an answer is required.

@@ -71,6 +71,8 @@ pub(crate) struct Totals {
     pub with_findings: BTreeSet<ClusterName>,
     /// Clusters with findings whose acceptance counts no more.
     pub blocked_again: BTreeSet<ClusterName>,
+    /// Clusters in flight whose agents wait for findings that nobody has accepted.
+    pub held_by_agent: BTreeSet<ClusterName>,
     /// Clusters that have been asked, and are waited for.
     pub awaited: BTreeSet<ClusterName>,
     /// Clusters whose answer is required, and that something else keeps from being asked.
@@ -193,6 +195,10 @@ impl Totals {
             ),
             (&mut self.with_findings, assessment.has_findings),
             (&mut self.blocked_again, assessment.blocks_again),
+            (
+                &mut self.held_by_agent,
+                matches!(reason, Some(Reason::HeldByAgent(_))),
+            ),
             (&mut self.awaited, reason == Some(&Reason::AwaitingPreChecks)),
             (&mut self.unasked, assessment.is_unasked),
             (&mut self.unanswered, is_unanswered),

@@ -75,7 +75,7 @@ impl Upgrades {
             )?,
             pre_checks: gauge(
                 "drydock_upgrade_prechecks_clusters",
-                "Clusters of an upgrade that have not started, with findings that nobody has accepted, or without the answer that is required.",
+                "Clusters of an upgrade with findings that nobody has accepted, which have not started or are held by their agents, and those that have not started without the answer that is required.",
                 Some("reason"),
             )?,
             progress: gauge(
@@ -218,7 +218,7 @@ fn series(report: &Report) -> BTreeMap<Series, i64> {
     }
     let found = &report.pre_checks;
     for (reason, count) in [
-        (RISKS_NOT_ACCEPTED, found.with_findings),
+        (RISKS_NOT_ACCEPTED, found.with_findings + found.held_by_agent),
         (PRE_CHECKS_UNANSWERED, found.unanswered),
     ] {
         if count > 0 {

@@ -32,6 +32,11 @@ pub fn check(facts: &Facts) -> Check {
     Ok(finding.into_iter().collect())
 }
 
+/// Whether informers have answered, with what somebody has to accept.
+pub fn is_held(facts: &Facts) -> bool {
+    planned(facts).is_some() && matches!(facts.seen.update_plan, Ok(UpdatePlanState::Held(_)))
+}
+
 /// What is written where nothing else blocks, and the plan says nothing of now.
 pub fn request(facts: &Facts, findings: &[Finding]) -> Option<Command> {
     let others = findings

@@ -10,7 +10,13 @@ pub(super) fn before(situation: &StepContext<'_>) -> StepOutcome {
         .as_ref()
         .ok()
         .and_then(|findings| health::update_plan_request(facts, findings));
-    request.map_or_else(|| outcome(check), StepOutcome::Asks)
+    match (request, outcome(check)) {
+        (Some(request), _) => StepOutcome::Asks(request),
+        (None, StepOutcome::Waiting(Some(why))) if health::is_held_by_update_plan(facts) => {
+            StepOutcome::Held(why)
+        }
+        (None, outcome) => outcome,
+    }
 }
 
 pub(super) fn after(situation: &StepContext<'_>) -> StepOutcome {

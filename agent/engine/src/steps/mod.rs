@@ -63,6 +63,8 @@ pub enum StepOutcome {
     DoneWith(UpgradeEvent, String),
     /// It waits; the text, if there is one, says for what.
     Waiting(Option<String>),
+    /// It waits for findings that nobody has accepted, as the text says.
+    Held(String),
     /// It waits, and asks for a write.
     Asks(Command),
     /// It cannot decide before something is read.
@@ -119,6 +121,10 @@ pub fn run(facts: &Facts, target: &Target, made: &[MadeResource], conditions: &m
             }
             StepOutcome::Waiting(why) => {
                 condition::waits(conditions, type_, why, facts.now);
+                PassEnd::Waits(step)
+            }
+            StepOutcome::Held(why) => {
+                condition::held(conditions, type_, why, facts.now);
                 PassEnd::Waits(step)
             }
             StepOutcome::Asks(command) => {

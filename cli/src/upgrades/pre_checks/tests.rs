@@ -32,6 +32,17 @@ fn answered(findings: Vec<Finding>, unaccepted: usize) -> ClusterPreChecks {
     }
 }
 
+/// All of them may be held.
+fn all_of(checks: BTreeMap<ClusterName, ClusterPreChecks>) -> Found {
+    Found {
+        has_target: true,
+        to_be_asked: BTreeSet::new(),
+        may_be_held: checks.keys().cloned().collect(),
+        held_by_agent: BTreeSet::new(),
+        checks,
+    }
+}
+
 fn fleet() -> BTreeMap<ClusterName, ClusterPreChecks> {
     let budget = |accepted| {
         finding(
@@ -76,7 +87,7 @@ fn findings_are_grouped_over_the_fleet_the_worst_first() {
         },
     }))
     .unwrap();
-    let shown = FleetView::of(&upgrade, &fleet(), &fleet().into_keys().collect());
+    let shown = FleetView::of(&upgrade, &all_of(fleet()));
     assert_eq!((shown.asked, shown.answered, shown.held), (4, 3, 2));
     let of = |finding: &FleetFinding| (finding.level, finding.clusters.len(), finding.holds);
     let grouped: Vec<_> = shown.findings.iter().map(of).collect();
@@ -88,12 +99,40 @@ fn findings_are_grouped_over_the_fleet_the_worst_first() {
     );
     assert!(!text.contains('\u{1b}'), "{text}");
     // What has started is held by nothing that it has found.
-    let shown = FleetView::of(&upgrade, &fleet(), &["c1".into(), "c2".into()].into());
+    let shown = FleetView::of(
+        &upgrade,
+        &Found {
+            may_be_held: ["c1".into(), "c2".into()].into(),
+            ..all_of(fleet())
+        },
+    );
     let grouped: Vec<_> = shown.findings.iter().map(of).collect();
     assert_eq!(
         (shown.held, grouped),
         (1, vec![("Warning", 3, 1), ("Error", 1, 0)])
     );
+}
+
+#[test]
+fn what_agents_hold_that_have_begun_is_counted_apart() {
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
+        "metadata": {"name": "spring", "namespace": "hub"},
+        "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}},
+    }))
+    .unwrap();
+    let all = Found {
+        held_by_agent: ["c3".into()].into(),
+        ..all_of(fleet())
+    };
+    let shown = FleetView::of(&upgrade, &all);
+    assert_eq!((shown.held, &*shown.held_by_agent), (1, &["c3".to_owned()][..]));
+    let text = shown.text(false);
+    for words in [
+        "1 cluster has been started, and its agent waits for findings that are not accepted (checkUpdatePlan): c3",
+        "1 cluster has findings that are not accepted: such a cluster starts nevertheless.",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
 }
 
 #[test]
@@ -350,7 +389,7 @@ fn who_asks_nobody_does_not_hear_that_all_is_well() {
         }))
         .unwrap();
         assert_eq!(
-            FleetView::of(&upgrade, &found, &found.keys().cloned().collect()).text(false),
+            FleetView::of(&upgrade, &all_of(found.clone())).text(false),
             format!(
                 "hub/spring: 0 of 0 clusters that are asked have answered (preChecks.mode {mode})\nNobody is asked now: {why}.\n"
             )
@@ -376,7 +415,7 @@ fn a_cluster_that_is_held_by_what_it_answered_before_is_said_and_why() {
         ..ClusterPreChecks::default()
     };
     let found = BTreeMap::from([("c1".into(), asked), ("c2".into(), answered(Vec::new(), 2))]);
-    let text = FleetView::of(&upgrade, &found, &found.keys().cloned().collect()).text(false);
+    let text = FleetView::of(&upgrade, &all_of(found.clone())).text(false);
     assert!(text.contains(&format!("  c1: {held}\n")), "{text}");
     assert!(!text.contains("c2"), "it has answered what it is asked: {text}");
 }
@@ -409,6 +448,7 @@ fn who_has_not_been_asked_may_be_held_where_an_answer_is_required() {
             has_target,
             to_be_asked: is_to_be_asked.then(name).into_iter().collect(),
             may_be_held: [name()].into(),
+            held_by_agent: BTreeSet::new(),
         };
         assert_eq!(
             found.is_any_awaited(),
@@ -434,7 +474,7 @@ fn clusters_that_are_not_asked_yet_are_said() {
         ("c1".into(), answered(Vec::new(), 0)),
         ("c2".into(), unasked.clone()),
     ]);
-    let shown = FleetView::of(&upgrade, &found, &found.keys().cloned().collect());
+    let shown = FleetView::of(&upgrade, &all_of(found.clone()));
     assert_eq!(
         shown.text(false),
         "hub/spring: 1 of 1 clusters that are asked have answered, the first of them at 1970-01-01T00:00:00Z (preChecks.mode \
@@ -457,7 +497,7 @@ fn clusters_that_are_not_asked_yet_are_said() {
         ..answered(vec![before], 1)
     };
     let found = BTreeMap::from([("c1".into(), answered(Vec::new(), 0)), ("c2".into(), before)]);
-    let shown = FleetView::of(&upgrade, &found, &found.keys().cloned().collect());
+    let shown = FleetView::of(&upgrade, &all_of(found.clone()));
     let found = &shown.findings[0];
     assert_eq!((shown.held, found.holds, found.unaccepted), (0, 0, 1));
     assert!(
@@ -478,7 +518,7 @@ fn a_cluster_that_could_not_be_asked_is_said_and_why() {
     }))
     .unwrap();
     let found = BTreeMap::from([("ext1".into(), ClusterPreChecks::default())]);
-    let shown = FleetView::of(&upgrade, &found, &found.keys().cloned().collect());
+    let shown = FleetView::of(&upgrade, &all_of(found.clone()));
     assert_eq!(shown.all_unanswered(), 1);
     assert_eq!(
         shown.text(false),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use drydock_api::mcu::reason::RISKS_NOT_ACCEPTED;
 use drydock_api::names::{UPGRADE_ANNOTATION, UPGRADE_CONFIG};
 use drydock_api::ocm::manifest_work::{Manifest, ManifestWorkSpec, ResourceIdentifier, Workload};
 use drydock_api::upgradeconfig::NOT_AN_UPGRADE;
@@ -160,6 +161,7 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> AgentFeedback 
         desired_image: said("desiredImage"),
         step: said("conditionType"),
         blocked_by: said("message").filter(|message| stuck && !only_goes_on(message)),
+        is_held: feedback::is(status, "conditionReason", RISKS_NOT_ACCEPTED),
         cluster,
     }
 }

@@ -285,7 +285,12 @@ fn by_agent(work: &Work, feedback: &AgentFeedback, target: &Target) -> Progress 
             let step = feedback.step.as_deref().map(|step| format!("waits for {step}"));
             let share = cluster.percent.filter(|_| is_under_way).map(share);
             let goes_on = || Reason::Progressing(joined(step.into_iter().chain(share)));
-            let reason = feedback.blocked_by.clone().map_or_else(goes_on, Reason::Blocked);
+            let waits = if feedback.is_held {
+                Reason::HeldByAgent
+            } else {
+                Reason::Blocked
+            };
+            let reason = feedback.blocked_by.clone().map_or_else(goes_on, waits);
             Progress::Going(ClusterState::PartialUpgrade, reason)
         }
         // A newer version that somebody else has brought before the agent began: it has nothing to do.

@@ -68,6 +68,7 @@ impl<'a> ClusterView<'a> {
         match reason {
             Reason::Progressing(said) => Reason::Blocked(with(said)),
             Reason::Blocked(said) => Reason::Blocked(with(Some(said))),
+            Reason::HeldByAgent(said) => Reason::HeldByAgent(with(Some(said))),
             Reason::WaitingForTarget(said) => Reason::WaitingForTarget(Some(with(said))),
             reason => reason,
         }
@@ -86,6 +87,7 @@ impl<'a> ClusterView<'a> {
         match reason {
             Reason::Progressing(said) => Reason::Progressing(Some(with(said))),
             Reason::Blocked(said) => Reason::Blocked(with(Some(said))),
+            Reason::HeldByAgent(said) => Reason::HeldByAgent(with(Some(said))),
             Reason::WaitingForTarget(said) => Reason::WaitingForTarget(Some(with(said))),
             reason => reason,
         }

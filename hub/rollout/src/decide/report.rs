@@ -41,6 +41,7 @@ impl AssessedFleet<'_> {
                 with_findings: totals.with_findings.len(),
                 blocked_again: totals.blocked_again.len(),
                 first_blocked_again: first_names(&totals.blocked_again),
+                held_by_agent: totals.held_by_agent.len(),
                 awaited: totals.awaited.len(),
                 unasked: totals.unasked.len(),
                 unanswered: totals.unanswered.len(),
@@ -94,12 +95,13 @@ impl AssessedFleet<'_> {
         let totals = self.totals;
         // That somebody had accepted is news.
         let held = totals.blocked_again.iter().chain(&totals.with_findings);
-        let held = held.chain(&totals.unanswered);
+        let held = held.chain(&totals.held_by_agent).chain(&totals.unanswered);
         let mut held = held.filter_map(|name| Some((name.clone(), self.status(name)?.reason.clone())));
         held.find(|(_, reason)| {
             matches!(
                 reason,
                 Reason::RisksNotAccepted { .. }
+                    | Reason::HeldByAgent(_)
                     | Reason::PreChecksUnanswered(_)
                     | Reason::PreChecksNotAsked(_)
             )

@@ -95,6 +95,8 @@ pub struct AgentFeedback {
     pub step: Option<Arc<str>>,
     /// Why it waits or has failed, if it says so.
     pub blocked_by: Option<Arc<str>>,
+    /// It waits for findings that nobody has accepted.
+    pub is_held: bool,
     /// What ClusterVersion says.
     pub cluster: VersionFeedback,
 }

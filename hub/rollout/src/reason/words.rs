@@ -117,6 +117,10 @@ impl Reason {
                 )
             }
             Self::LockHeld(holder) => write!(f, "waiting for {holder}, which has the lock of the cluster"),
+            Self::WaitingForTarget(Some(why)) => {
+                write!(f, "waiting until the cluster takes up the target: {why}")
+            }
+            Self::HeldByAgent(how) => write!(f, "upgrading: {how}"),
             other => f.write_str(other.as_str()),
         }
     }
@@ -150,6 +154,8 @@ impl fmt::Display for Reason {
             | Self::PreChecksUnanswered(Some(_))
             | Self::PreChecksNotAsked(_)
             | Self::LockHeld(_)
+            | Self::HeldByAgent(_)
+            | Self::WaitingForTarget(Some(_))
             | Self::UpgradeInProgress(_) => self.write_what_holds(f),
             Self::NotOpenShift(product) => write!(
                 f,
@@ -181,9 +187,6 @@ impl fmt::Display for Reason {
             Self::WaitingForApply(Some(why)) => write!(f, "the cluster cannot apply the work: {why}"),
             Self::ActionRunning { succeeded, total } => {
                 write!(f, "the action runs: {succeeded} of {total} have succeeded")
-            }
-            Self::WaitingForTarget(Some(why)) => {
-                write!(f, "waiting until the cluster takes up the target: {why}")
             }
             Self::Progressing(Some(how)) | Self::Blocked(how) => write!(f, "upgrading: {how}"),
             Self::Unreadable(why) => {

@@ -368,19 +368,25 @@ fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
         asker,
     };
     assert_eq!(agent.look().0, [request(PlanAsker::Cluster)]);
-    for (state, words) in [
+    for (state, words, reason) in [
         (
             UpdatePlanState::Collecting,
             "informers are being asked about the update to 4.14.12",
+            "ClusterHealthyBeforeUpgrade not done",
         ),
+        // By that the hub tells who waits for somebody to accept something.
         (
             UpdatePlanState::Held("Pool worker is paused".to_owned()),
             "the update to 4.14.12 may not start: Pool worker is paused",
+            "RisksNotAccepted",
         ),
     ] {
         agent.update_plan = state;
         assert_eq!(agent.look().0, []);
         assert!(waits(&agent).contains(words), "{}", waits(&agent));
+        let conditions = agent.entry().conditions.as_deref().unwrap_or_default();
+        let health = condition::find(conditions, ConditionType::ClusterHealthyBeforeUpgrade).unwrap();
+        assert_eq!(health.reason.as_deref(), Some(reason));
     }
     // What held it may be corrected since.
     for asker in [PlanAsker::Cluster, PlanAsker::Hub] {
