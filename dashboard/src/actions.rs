@@ -98,7 +98,7 @@ async fn set_paused(viewer: &Viewer, path: (String, String), meant: &Meant, paus
     let is_changed = drydock_edits::set_paused(&client, upgrade, paused).await?;
     Ok(done(match (is_changed, paused) {
         (true, true) => format!("{key} is paused: no further cluster starts, running upgrades continue"),
-        (true, false) => format!("{key} continues"),
+        (true, false) => format!("{key} is not paused any more"),
         (false, true) => format!("{key} is paused already"),
         (false, false) => format!("{key} is not paused"),
     }))

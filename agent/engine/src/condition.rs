@@ -110,6 +110,12 @@ pub fn done(conditions: &mut Conditions, type_: ConditionType, now: Timestamp) {
     set(conditions, type_, TRUE, &reason, message, now);
 }
 
+/// Whether the step waits, as it last said, until somebody accepts what the informers have found.
+pub fn is_held(conditions: &[UpgradeCondition], type_: ConditionType) -> bool {
+    let reason = find(conditions, type_).and_then(|condition| condition.reason.as_deref());
+    reason == Some(RISKS_NOT_ACCEPTED)
+}
+
 /// The step waits until somebody accepts what the informers have found, or it is corrected: who reads the condition has to tell this apart.
 pub fn held(conditions: &mut Conditions, type_: ConditionType, why: String, now: Timestamp) {
     set(conditions, type_, FALSE, RISKS_NOT_ACCEPTED, why, now);

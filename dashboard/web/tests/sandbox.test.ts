@@ -49,7 +49,7 @@ test('a demo is watched to its end, its fault is named, and retried', async ({ p
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Resume…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
-  await expect(page.getByRole('dialog').getByRole('status')).toContainText('continues');
+  await expect(page.getByRole('dialog').getByRole('status')).toContainText('is not paused any more');
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
 
   await expect(page.getByRole('button', { name: 'Retry dev4' })).toBeVisible({ timeout: 120_000 });

@@ -388,51 +388,68 @@ async fn what_is_held_before_its_target_is_asked_for_gives_its_slot_back() {
     fleet.shut_down().await.unwrap();
 }
 
-/// What an agent waits for by its own gate holds its cluster as what the hub requires does: it is counted, named, and ended by an acceptance.
+/// What an agent waits for by its own gate holds its cluster as what the hub requires does: it is counted, named, said once, and ended by an
+/// acceptance on the hub, also where the hub asks nobody by itself.
 #[tokio::test(start_paused = true)]
 async fn what_an_agent_holds_at_its_own_gate_is_said_of_the_upgrade() {
-    let mut settings = TestEnvSettings::demo(1, 5);
-    let cluster = &mut settings.clusters[0];
-    cluster.agent = true;
-    cluster.faults.extend([Fault::NotRecommended]);
-    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
-    let spec = upgrade["spec"].as_object_mut().unwrap();
-    spec.remove("preUpgradeAction");
-    let strategy = spec["upgradeStrategy"].as_object_mut().unwrap();
-    strategy.remove("canaryClusters");
-    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
-    let fleet = local_fleet::start(settings).await.unwrap();
-    let hub = fleet.user().unwrap();
-    let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
-    let configuration = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "managed-upgrade-operator-config", "namespace": AGENT_NAMESPACE},
-        "data": {"config.yaml": "healthCheck: {checkUpdatePlan: true}"},
-    });
-    spoke
-        .apply(&CONFIG_MAP, configuration, "user", true)
-        .await
-        .unwrap();
-    tokio::time::sleep(HOUR).await;
-    fleet::start(&hub, &upgrade).await.unwrap();
-    let held = fleet::until(&hub, "held", 2 * HOUR, |upgrade| is_held(upgrade, "dev1"));
-    let held = held.await.unwrap();
-    assert_eq!(entry(&held, "dev1").unwrap().state, "PartialUpgrade");
-    let said = passed(&held).unwrap();
-    assert_eq!((&*said.status, &*said.reason), ("False", "RisksNotAccepted"));
-    let words = &said.message;
-    assert!(
-        words.contains("held by their agents (checkUpdatePlan)") && words.contains("dev1: "),
-        "{words}"
-    );
-    let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(hub.clone(), "default");
-    let known = known_since("2026-01-01T00:00:00Z");
-    acceptances.create(&PostParams::default(), &known).await.unwrap();
-    let goes_on = fleet::until(&hub, "goes on", HOUR, |upgrade| {
-        !is_held(upgrade, "dev1") && passed(upgrade).is_none()
-    });
-    goes_on.await.unwrap();
-    fleet.shut_down().await.unwrap();
+    for mode in ["Report", "Off"] {
+        let mut settings = TestEnvSettings::demo(1, 5);
+        let cluster = &mut settings.clusters[0];
+        cluster.agent = true;
+        cluster.faults.extend([Fault::NotRecommended]);
+        let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+        let spec = upgrade["spec"].as_object_mut().unwrap();
+        spec.remove("preUpgradeAction");
+        let strategy = spec["upgradeStrategy"].as_object_mut().unwrap();
+        strategy.remove("canaryClusters");
+        spec.insert("preChecks".to_owned(), json!({"mode": mode}));
+        let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
+        let fleet = local_fleet::start(settings).await.unwrap();
+        let hub = fleet.user().unwrap();
+        let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
+        let configuration = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "managed-upgrade-operator-config", "namespace": AGENT_NAMESPACE},
+            "data": {"config.yaml": "healthCheck: {checkUpdatePlan: true}"},
+        });
+        spoke
+            .apply(&CONFIG_MAP, configuration, "user", true)
+            .await
+            .unwrap();
+        tokio::time::sleep(HOUR).await;
+        fleet::start(&hub, &upgrade).await.unwrap();
+        let held = fleet::until(&hub, "held", 2 * HOUR, |upgrade| is_held(upgrade, "dev1"));
+        held.await.unwrap();
+        // Its informers are asked each five minutes, and say the same.
+        tokio::time::sleep(HOUR).await;
+        let held = fleet::until(&hub, "held still", HOUR, |upgrade| is_held(upgrade, "dev1"));
+        let held = held.await.unwrap();
+        let row = entry(&held, "dev1").unwrap();
+        assert_eq!(row.state, "PartialUpgrade");
+        assert!(row.message.as_ref().unwrap().contains("has the risk"), "{row:?}");
+        assert_eq!(questions(&hub).await, 1, "{mode}");
+        if mode == "Report" {
+            let said = passed(&held).unwrap();
+            assert_eq!((&*said.status, &*said.reason), ("False", "RisksNotAccepted"));
+            let words = &said.message;
+            assert!(
+                words.contains("held by their agents (checkUpdatePlan)") && words.contains("dev1: "),
+                "{words}"
+            );
+            let events: Api<Event> = Api::namespaced(hub.clone(), "default");
+            let events = events.list(&ListParams::default()).await.unwrap().items;
+            let is_it = |event: &&Event| event.reason.as_deref() == Some("RisksNotAccepted");
+            assert_eq!(events.iter().filter(is_it).count(), 1);
+        }
+        let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(hub.clone(), "default");
+        let known = known_since("2026-01-01T00:00:00Z");
+        acceptances.create(&PostParams::default(), &known).await.unwrap();
+        let goes_on = fleet::until(&hub, "goes on", HOUR, |upgrade| {
+            !is_held(upgrade, "dev1") && passed(upgrade).is_none()
+        });
+        goes_on.await.unwrap();
+        fleet.shut_down().await.unwrap();
+    }
 }
 
 /// The hub's requests about works, by verb, for a rollout of ten clusters one after the other; and those of ten idle hours after it.

@@ -36,6 +36,14 @@ fn after_failure(details: &ClusterDetails, upgrade: &str) -> String {
         Some(Afterwards::GoesOn(_)) => format!(
             "see how its update goes on there (kubectl drydock cluster status); when it has come to its end, or to wait for it anew: {again}"
         ),
+        Some(Afterwards::NotRequested { is_held, .. }) => {
+            let first = if *is_held {
+                "correct the findings, by which the update begins there; to accept them"
+            } else {
+                "see to what its agent waits for, by which the update begins there"
+            };
+            format!("{first}, or to wait for it anew: {again}")
+        }
         Some(Afterwards::Arrived) => format!("let the upgrade find it there: {again}"),
         Some(Afterwards::LeftTo {
             upgrade: other,

@@ -12,7 +12,7 @@ use drydock_objects::{
     ForecastOnRecord, Planned, RolloutStart, forecast_error, forecast_status, has_start_forecast, record,
     without_forecast,
 };
-use drydock_rollout::{Report, UpgradeKey};
+use drydock_rollout::{PreChecksMode, Report, UpgradeKey};
 use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -132,10 +132,12 @@ fn until(due: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
     Duration::try_from(due?.duration_since(now)).ok()
 }
 
-/// Nothing is under way, and nothing that is left can start.
+/// Nothing is under way, and nothing that is left can start, or could if somebody accepted what holds it.
 fn has_ended(report: &Report) -> bool {
-    let counts = &report.counts;
-    counts.total > 0 && counts.in_flight == 0 && report.starting == 0 && report.startable == 0
+    let (counts, checks) = (&report.counts, &report.pre_checks);
+    let is_held = checks.mode == PreChecksMode::Require && checks.with_findings > 0;
+    let is_startable = report.startable > 0 || is_held;
+    counts.total > 0 && counts.in_flight == 0 && report.starting == 0 && !is_startable
 }
 
 /// Whether it is on record how good the forecast of the start was.

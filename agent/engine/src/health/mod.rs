@@ -10,7 +10,7 @@ mod update_plan;
 use crate::facts::{Facts, Need, Unread};
 
 pub use alerts::query;
-pub use update_plan::{is_held as is_held_by_update_plan, request as update_plan_request};
+pub use update_plan::{PlanAnswer, answer as plan_answer, request as update_plan_request};
 
 /// Why a check fails, as the metric's label `reason` says it.
 pub mod reason {

@@ -32,9 +32,25 @@ pub fn check(facts: &Facts) -> Check {
     Ok(finding.into_iter().collect())
 }
 
-/// Whether informers have answered, with what somebody has to accept.
-pub fn is_held(facts: &Facts) -> bool {
-    planned(facts).is_some() && matches!(facts.seen.update_plan, Ok(UpdatePlanState::Held(_)))
+/// What informers have said of the start, where that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanAnswer {
+    /// There is something that somebody has to accept.
+    Holds,
+    /// They are asked again, or are to be: what they said before stands.
+    OfBefore,
+    /// Nothing, or nothing that holds.
+    Nothing,
+}
+
+/// What informers have said of the start.
+pub fn answer(facts: &Facts) -> PlanAnswer {
+    match &facts.seen.update_plan {
+        _ if planned(facts).is_none() => PlanAnswer::Nothing,
+        Ok(UpdatePlanState::Held(_)) => PlanAnswer::Holds,
+        Ok(UpdatePlanState::Collecting | UpdatePlanState::Outdated(_)) => PlanAnswer::OfBefore,
+        Ok(UpdatePlanState::Startable | UpdatePlanState::AskedOtherwise(_)) | Err(_) => PlanAnswer::Nothing,
+    }
 }
 
 /// What is written where nothing else blocks, and the plan says nothing of now.

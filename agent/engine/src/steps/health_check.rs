@@ -1,21 +1,27 @@
 //! PreUpgradeHealthCheck and PostUpgradeHealthCheck.
 
 use super::{StepContext, StepOutcome};
-use crate::health::{self, Check};
+use crate::health::{self, Check, PlanAnswer};
 
 pub(super) fn before(situation: &StepContext<'_>) -> StepOutcome {
     let facts = situation.facts;
     let check = health::at_start(facts);
-    let request = check
-        .as_ref()
-        .ok()
-        .and_then(|findings| health::update_plan_request(facts, findings));
-    match (request, outcome(check)) {
-        (Some(request), _) => StepOutcome::Asks(request),
-        (None, StepOutcome::Waiting(Some(why))) if health::is_held_by_update_plan(facts) => {
-            StepOutcome::Held(why)
+    let Ok(findings) = &check else {
+        return outcome(check);
+    };
+    if let Some(request) = health::update_plan_request(facts, findings) {
+        return StepOutcome::Asks(request);
+    }
+    let answer = health::plan_answer(facts);
+    let is_alone = findings
+        .iter()
+        .all(|finding| !finding.blocks || finding.reason == health::reason::UPDATE_PLAN);
+    match (outcome(check), answer) {
+        (StepOutcome::Waiting(why), PlanAnswer::Holds) => StepOutcome::Held(why),
+        (StepOutcome::Waiting(why), PlanAnswer::OfBefore) if situation.was_held => {
+            StepOutcome::Held(why.filter(|_| !is_alone))
         }
-        (None, outcome) => outcome,
+        (outcome, _) => outcome,
     }
 }
 

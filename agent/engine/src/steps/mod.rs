@@ -36,6 +36,8 @@ pub struct StepContext<'a> {
     pub made: &'a [MadeResource],
     /// Since when the step is worked at; now, if it just begins.
     pub began: Timestamp,
+    /// Whether it has last waited for findings that nobody has accepted.
+    pub was_held: bool,
 }
 
 impl StepContext<'_> {
@@ -63,8 +65,8 @@ pub enum StepOutcome {
     DoneWith(UpgradeEvent, String),
     /// It waits; the text, if there is one, says for what.
     Waiting(Option<String>),
-    /// It waits for findings that nobody has accepted, as the text says.
-    Held(String),
+    /// It waits for findings that nobody has accepted, as the text says; if there is none, as it said before.
+    Held(Option<String>),
     /// It waits, and asks for a write.
     Asks(Command),
     /// It cannot decide before something is read.
@@ -124,12 +126,17 @@ pub fn run(facts: &Facts, target: &Target, made: &[MadeResource], conditions: &m
                 PassEnd::Waits(step)
             }
             StepOutcome::Held(why) => {
-                condition::held(conditions, type_, why, facts.now);
+                if let Some(why) = why {
+                    condition::held(conditions, type_, why, facts.now);
+                }
                 PassEnd::Waits(step)
             }
             StepOutcome::Asks(command) => {
                 let refused = facts.refusal(&command).map(str::to_owned);
-                condition::waits(conditions, type_, refused, facts.now);
+                // Informers are asked again what holds it: nothing is new before they have answered.
+                if refused.is_some() || !condition::is_held(conditions, type_) {
+                    condition::waits(conditions, type_, refused, facts.now);
+                }
                 PassEnd::Asks(step, command)
             }
             StepOutcome::Needs(need) => PassEnd::Needs(need),
@@ -158,6 +165,7 @@ fn outcome(
         target,
         made,
         began: began(conditions, step.condition).unwrap_or(facts.now),
+        was_held: condition::is_held(conditions, step.condition),
     })
 }
 

@@ -116,11 +116,7 @@ fn conditions(
             "AsExpected",
             "nothing is left that has to be accepted".to_owned(),
         ),
-        _ => (
-            FALSE,
-            "RisksNotAccepted",
-            format!("findings that nobody has accepted: {unaccepted}"),
-        ),
+        _ => (FALSE, "RisksNotAccepted", judgement.unaccepted()),
     };
     let startable = match (&observed.cluster, judgement.verdict) {
         (Err(why), _) => (FALSE, "CannotDetermine", format!("ClusterVersion: {why}")),

@@ -256,8 +256,13 @@ fn findings_hold_it_until_each_is_accepted() {
         (world.verdict(), world.startable().as_str()),
         (Some(Verdict::Stop), "False RisksNotAccepted")
     );
-    let reasons = &world.plan.status.as_ref().unwrap().reasons;
-    assert_eq!(reasons[0].summary, "two is so", "the worst first");
+    let status = world.plan.status.as_ref().unwrap();
+    assert_eq!(status.reasons[0].summary, "two is so", "the worst first");
+    let startable = status.conditions.iter().find(|one| one.type_ == "Startable");
+    assert_eq!(
+        startable.unwrap().message,
+        "findings that nobody has accepted: 2: Critical: two is so; Warning: one is so"
+    );
     world.accept("a", "two", Level::Critical, None);
     world.step(at(1), &|_| panic!("nobody is asked"));
     assert_eq!(world.verdict(), Some(Verdict::Stop));

@@ -12,6 +12,11 @@ const MAX_REASONS: usize = 10;
 /// The most characters of what to do.
 const LONGEST_ACTION: usize = 256;
 
+/// How many of those that hold it a sentence names.
+const NAMED: usize = 3;
+/// The most characters of each.
+const LONGEST_NAME: usize = 80;
+
 /// What one informer says about a plan.
 #[derive(Clone, Debug)]
 pub struct InformerPart<'a> {
@@ -32,6 +37,24 @@ pub struct Judgement {
     pub reasons: Vec<VerdictReason>,
     /// How many findings there are.
     pub counts: InsightCounts,
+}
+
+impl Judgement {
+    /// How many findings nobody has accepted, and the worst of them.
+    pub fn unaccepted(&self) -> String {
+        let open = |reason: &&VerdictReason| reason.uuid.is_some() && !is_accepted(reason);
+        let named = self.reasons.iter().filter(open).take(NAMED);
+        let named = named.map(|reason| {
+            let summary: String = reason.summary.chars().take(LONGEST_NAME).collect();
+            format!("{}: {summary}", reason.level.as_str())
+        });
+        let named: Vec<String> = named.collect();
+        format!(
+            "findings that nobody has accepted: {}: {}",
+            self.counts.unaccepted,
+            named.join("; ")
+        )
+    }
 }
 
 /// Judges a plan. An informer that has not answered yet holds the update: nobody can accept what is not known.

@@ -62,7 +62,12 @@ type Wanted<'a> = BTreeMap<&'a str, Vec<(&'a str, Level)>>;
 fn of_informers<'a>(acceptance: &AcceptanceArguments, checks: &'a PreChecks) -> anyhow::Result<Wanted<'a>> {
     let mut wanted = Wanted::new();
     let accepted: BTreeSet<_> = acceptance.accept.iter().collect();
+    let mut named = BTreeSet::new();
     for Acceptance { uuid, level } in accepted {
+        ensure!(
+            named.insert(uuid),
+            "finding {uuid} is named with two levels: name it once, with the one that you accept"
+        );
         let Some(finding) = checks.finding(uuid) else {
             bail!(
                 "there is no finding {uuid} about {}: run pre-checks again, and see what has become of it",
@@ -164,15 +169,19 @@ mod tests {
             checks.findings = vec![found];
             checks
         };
-        let accept = |named: Option<Level>, found: Level| {
-            let arguments = AcceptanceArguments {
-                accept: vec![Acceptance {
+        let arguments = |levels: &[Option<Level>]| AcceptanceArguments {
+            accept: levels
+                .iter()
+                .map(|level| Acceptance {
                     uuid: uuid.clone(),
-                    level: named,
-                }],
-                ..AcceptanceArguments::default()
-            };
+                    level: *level,
+                })
+                .collect(),
+            ..AcceptanceArguments::default()
+        };
+        let accept = |named: Option<Level>, found: Level| {
             let checks = checks(found);
+            let arguments = arguments(&[named]);
             let wanted = of_informers(&arguments, &checks).map_err(|error| error.to_string())?;
             Ok::<Level, String>(wanted.into_values().flatten().next().unwrap().1)
         };
@@ -186,6 +195,10 @@ mod tests {
         }
         assert!(accept(Some(Level::Error), Level::Critical).is_err());
         assert_eq!(accept(Some(Level::Critical), Level::Warning), Ok(Level::Critical));
+        let twice = arguments(&[None, Some(Level::Error)]);
+        let refused = of_informers(&twice, &checks(Level::Warning)).unwrap_err();
+        assert!(refused.to_string().contains("named with two levels"), "{refused}");
+        assert!(of_informers(&arguments(&[None, None]), &checks(Level::Warning)).is_ok());
     }
 
     #[test]

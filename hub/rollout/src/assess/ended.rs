@@ -268,8 +268,8 @@ impl<'a> ClusterView<'a> {
                     .is_some_and(|owner| owner.is_same(claim.owner)),
             });
         }
-        if let Some(release) = self.goes_on_to() {
-            return Some(Afterwards::GoesOn(release));
+        if let Some(goes_on) = self.goes_on() {
+            return Some(goes_on);
         }
         let is_of_platform =
             FailureReason::parse(&ended.reason).map(FailureReason::stage) == Some(Stage::Platform);

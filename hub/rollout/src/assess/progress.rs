@@ -151,15 +151,19 @@ fn asked_by_other(feedback: &VersionFeedback, target: &Target) -> Option<String>
     (!has_begun && !is_ours).then(|| asked.to_owned())
 }
 
-/// Whether an agent is at the upgrade that a work asks for: it goes on to its end, whether somebody waits for it or not.
-pub(crate) fn is_agent_at_work(work: &Work) -> bool {
+/// What the agent says that is at the upgrade that a work asks for: it goes on to its end, whether somebody waits for it or not.
+pub(crate) fn agent_at_work(work: &Work) -> Option<&AgentFeedback> {
     let WorkFeedback::Agent(feedback) = &work.feedback else {
-        return false;
+        return None;
     };
-    let goal = work.revision.as_ref().map(|revision| &revision.goal);
-    let target = goal.and_then(|goal| goal.target.as_ref());
-    let is_ours = target.is_some_and(|target| is_about(feedback, target));
-    feedback.phase == Some(AgentPhase::Upgrading) && is_ours
+    let target = work.revision.as_ref()?.goal.target.as_ref()?;
+    let is_at_work = feedback.phase == Some(AgentPhase::Upgrading) && is_about(feedback, target);
+    is_at_work.then_some(feedback)
+}
+
+/// Whether an agent is at the upgrade that a work asks for.
+pub(crate) fn is_agent_at_work(work: &Work) -> bool {
+    agent_at_work(work).is_some()
 }
 
 /// Whether the cluster is on its way to a target, as far as is known.

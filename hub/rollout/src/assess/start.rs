@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::ended::Ended;
-use super::progress::{Progress, is_agent_at_work, is_update_under_way, upgrade_progress};
+use super::progress::{Progress, agent_at_work, is_agent_at_work, is_update_under_way, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, IS_FINAL, Start, StartKind, Step, Unrecorded};
 use crate::{
     Afterwards, ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause,
@@ -197,17 +197,28 @@ impl<'a> ClusterView<'a> {
         status.applied = false;
         if state == ClusterState::NotStarted {
             status.since = self.last_end();
-            status.afterwards = self.goes_on_to().map(Afterwards::GoesOn);
+            status.afterwards = self.goes_on();
         }
         status
     }
 
-    /// The release to which an earlier attempt has the cluster updated: that goes on, whether somebody waits for it or not.
-    pub(super) fn goes_on_to(&self) -> Option<Arc<str>> {
+    /// What goes on of an earlier attempt, whether somebody waits for it or not.
+    pub(super) fn goes_on(&self) -> Option<Afterwards> {
         let work = self.own(WorkKind::Cluster)?;
         let target = self.goal_of(work)?.target.as_ref()?;
-        let is_under_way = is_agent_at_work(work) || is_update_under_way(work, target);
-        is_under_way.then(|| target.to_string().into())
+        let release = target.to_string().into();
+        if is_update_under_way(work, target) {
+            return Some(Afterwards::GoesOn(release));
+        }
+        let agent = agent_at_work(work)?;
+        Some(if agent.cluster.is_asked(target) {
+            Afterwards::GoesOn(release)
+        } else {
+            Afterwards::NotRequested {
+                release,
+                is_held: agent.is_held,
+            }
+        })
     }
 
     fn waits_to_start(&self, reason: Reason) -> Assessment {

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use drydock_names::is_same_image;
 use jiff::Timestamp;
 use semver::Version;
+
+use crate::Target;
 
 /// The state of the newest entry of ClusterVersion's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +60,13 @@ pub struct VersionFeedback {
 }
 
 impl VersionFeedback {
+    /// Whether its spec asks for a target, whoever has asked.
+    pub fn is_asked(&self, target: &Target) -> bool {
+        let is_version = target.version.is_some() && self.asked == target.version;
+        let images = self.asked_image.as_deref().zip(target.image.as_deref());
+        is_version || images.is_some_and(|(asked, image)| is_same_image(asked, image))
+    }
+
     /// The version that the cluster has completed, if the newest entry of its history is complete.
     pub fn completed(&self) -> Option<&Version> {
         self.version

@@ -36,6 +36,8 @@ pub enum Event {
     Progress(usize),
     /// It fails.
     Failure(usize),
+    /// The agent of a cluster has begun, and waits for findings that nobody has accepted.
+    AtGate(usize),
     /// Another upgrade takes the lock of a cluster, or gives it back.
     Locked(usize, bool),
     /// Somebody else updates a cluster, which fails or does not.
@@ -208,6 +210,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         30 => cluster().prop_map(Event::Progress),
         4 => cluster().prop_map(Event::Failure),
+        3 => cluster().prop_map(Event::AtGate),
         8 => (1_i64..90).prop_map(Event::Minutes),
         4 => switch(Event::Locked),
         3 => switch(Event::UpdatedByOthers),

@@ -340,14 +340,66 @@ fn a_step_that_waits_again_is_named_before_those_that_began_after_it() {
     assert_eq!(first(&mut agent), silences);
 }
 
-#[test]
-fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
+/// An agent that looks at the UpdatePlan.
+fn with_plan() -> Agent {
     let mut agent = Agent::new();
     agent.seen.in_force.configuration.health_check.check_update_plan = true;
-    agent.unhealthy = vec![UnhealthyOperator {
+    agent
+}
+
+fn degraded() -> UnhealthyOperator {
+    UnhealthyOperator {
         name: "etcd".to_owned(),
         why: "degraded".to_owned(),
-    }];
+    }
+}
+
+/// Why the cluster may not be upgraded yet, and the reason of that.
+fn waits_for(agent: &Agent) -> (String, String) {
+    let conditions = agent.entry().conditions.as_deref().unwrap_or_default();
+    let health = condition::find(conditions, ConditionType::ClusterHealthyBeforeUpgrade).unwrap();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    (text(&health.message), text(&health.reason))
+}
+
+/// Informers are asked each few minutes: that is no news, and hides nothing.
+#[test]
+fn what_held_an_upgrade_holds_it_until_informers_have_answered_anew() {
+    let mut agent = with_plan();
+    agent.update_plan = UpdatePlanState::Held("Pool worker is paused".to_owned());
+    agent.look();
+    agent.look();
+    let held = waits_for(&agent);
+    assert_eq!(held.1, "RisksNotAccepted");
+    for state in [
+        UpdatePlanState::Outdated(PlanAsker::Cluster),
+        UpdatePlanState::Outdated(PlanAsker::Hub),
+        UpdatePlanState::Collecting,
+    ] {
+        agent.update_plan = state;
+        agent.look();
+        assert_eq!(waits_for(&agent), held);
+    }
+    agent.unhealthy = vec![degraded()];
+    for state in [
+        UpdatePlanState::Outdated(PlanAsker::Cluster),
+        UpdatePlanState::Collecting,
+    ] {
+        agent.update_plan = state;
+        agent.look();
+        let (message, reason) = waits_for(&agent);
+        assert!(message.contains("etcd is degraded"), "{message}");
+        assert_eq!(reason, "RisksNotAccepted");
+    }
+    agent.update_plan = UpdatePlanState::Startable;
+    agent.look();
+    assert_eq!(waits_for(&agent).1, "ClusterHealthyBeforeUpgrade not done");
+}
+
+#[test]
+fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
+    let mut agent = with_plan();
+    agent.unhealthy = vec![degraded()];
     agent.look();
     let waits = |agent: &Agent| agent.says(ConditionType::ClusterHealthyBeforeUpgrade).1;
     assert_eq!(
@@ -384,9 +436,7 @@ fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
         agent.update_plan = state;
         assert_eq!(agent.look().0, []);
         assert!(waits(&agent).contains(words), "{}", waits(&agent));
-        let conditions = agent.entry().conditions.as_deref().unwrap_or_default();
-        let health = condition::find(conditions, ConditionType::ClusterHealthyBeforeUpgrade).unwrap();
-        assert_eq!(health.reason.as_deref(), Some(reason));
+        assert_eq!(waits_for(&agent).1, reason);
     }
     // What held it may be corrected since.
     for asker in [PlanAsker::Cluster, PlanAsker::Hub] {

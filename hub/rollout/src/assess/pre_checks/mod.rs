@@ -9,7 +9,8 @@ use jiff::SignedDuration;
 
 use super::{Assessment, ClusterView, Step};
 use crate::{
-    AnswerSource, ClusterState, PreCheckQuestion, PreCheckWork, PreChecksMode, PreChecksPolicy, Uid, WorkKind,
+    AnswerSource, ClusterState, PreCheckQuestion, PreCheckWork, PreChecksMode, PreChecksPolicy, Reason, Uid,
+    WorkKind,
 };
 pub(super) use accepted::AcceptedRisks;
 pub use answer::ClusterPreChecks;
@@ -91,11 +92,12 @@ impl ClusterView<'_> {
     }
 
     /// Whether the cluster is in flight, and its platform not yet at the target: its agent may let it wait for findings that nobody has
-    /// accepted.
+    /// accepted. Where it does, and since, the hub asks for them whatever its own policy is: only so they are shown, and accepted there.
     fn may_wait_at_its_gate(&self, assessment: &Assessment) -> bool {
         let status = assessment.status.as_ref();
         let is_in_flight = status.is_some_and(|status| status.state.in_flight());
-        is_in_flight && self.is_platform_ahead() && self.pre_checks_policy().is_some()
+        let is_asked = || is_held_by_agent(assessment) || self.own_pre_checks().is_some();
+        is_in_flight && self.is_platform_ahead() && (self.pre_checks_policy().is_some() || is_asked())
     }
 
     /// Whether the cluster was asked, and something else keeps it from starting now: a pause, or what is left of an upgrade before. What is
@@ -157,14 +159,15 @@ impl ClusterView<'_> {
         };
         let question = self.question(target);
         let work = self.own_pre_checks();
+        let is_needed = !question.accepted.is_empty() || is_held_by_agent(assessment);
         let is_due = match work.and_then(|work| Some((work, work.question.as_ref()?))) {
             // What has started keeps its target, and its plan.
             Some((work, asked)) => {
-                let is_lost = work.is_asked_later && !question.accepted.is_empty();
+                let is_lost = work.is_asked_later && is_needed;
                 let is_other = asked.accepted != question.accepted || is_lost || work.has_yielded_to_nobody();
                 asked.target == question.target && is_other && !work.has_nothing_to_answer()
             }
-            None => !question.accepted.is_empty(),
+            None => is_needed,
         };
         if question.asks_agent && is_due && self.may_ask() && self.has_turn(&question) {
             assessment.pre_checks = Some(PreCheckStep::Ask);
@@ -301,4 +304,10 @@ impl ClusterView<'_> {
         let write = self.row.pre_check_write.as_ref();
         write.is_none_or(|write| self.present.has_reached(write.until))
     }
+}
+
+/// Whether the cluster's agent has begun, and waits for findings that nobody has accepted.
+fn is_held_by_agent(assessment: &Assessment) -> bool {
+    let status = assessment.status.as_ref();
+    status.is_some_and(|status| matches!(status.reason, Reason::HeldByAgent(_)))
 }

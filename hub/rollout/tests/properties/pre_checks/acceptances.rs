@@ -1,5 +1,7 @@
 //! What is accepted of what clusters have answered, until when, and when that counts.
 
+use drydock_rollout::Afterwards;
+
 use super::*;
 
 #[test]
@@ -178,6 +180,62 @@ fn what_is_accepted_while_a_cluster_is_in_flight_goes_to_its_plan() {
     world.happen(&Event::AcceptsRisk(false));
     world.settle();
     assert_eq!(accepted(&world), Some(false));
+}
+
+/// Only so its findings are shown on the hub, and accepted there: its agent asks for no mode of the hub's.
+#[test]
+fn what_is_held_by_its_agent_is_asked_in_any_mode_until_it_ends() {
+    for mode in [PreChecksMode::Off, PreChecksMode::Report, PreChecksMode::Require] {
+        let mut world = World::new(&Fleet {
+            agents: [0].into(),
+            ..Fleet::plain(1, 1)
+        });
+        world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Off)]));
+        world.settle();
+        world.happen(&Event::Progress(0));
+        world.happen(&Event::Edit(vec![SpecEdit::PreChecks(mode)]));
+        world.settle();
+        let is_asked = |world: &World| world.observed.rows[&name(0)].pre_checks.is_some();
+        assert!(!is_asked(&world), "{mode:?}");
+        world.happen(&Event::AtGate(0));
+        world.settle();
+        assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+        assert_eq!(world.plan().report.pre_checks.held_by_agent, 1);
+        assert!(is_asked(&world), "{mode:?}");
+        world.happen(&Event::AcceptsRisk(true));
+        world.settle();
+        assert!(!question(&world).accepted.is_empty(), "{mode:?}");
+        // What was asked stays as it is while the agent goes on by it.
+        world.happen(&Event::Progress(0));
+        world.settle();
+        assert!(is_asked(&world), "{mode:?}");
+        world.happen(&Event::Progress(0));
+        world.settle();
+        assert!(!is_asked(&world), "{mode:?}");
+    }
+}
+
+/// The update of a cluster that fails there has not begun: to wait for its end would be for ever.
+#[test]
+fn a_cluster_that_fails_while_its_agent_holds_it_says_so() {
+    let mut world = World::new(&Fleet {
+        agents: [0].into(),
+        ..Fleet::plain(1, 1)
+    });
+    world.settle();
+    world.happen(&Event::AtGate(0));
+    world.happen(&Event::Minutes(7 * 24 * 60));
+    world.settle();
+    let failed = crate::status(&mut world, 0).unwrap();
+    assert_eq!(failed.reason.as_str(), "UpgradeTimedOut");
+    let release = world.spec().goal.target.clone().unwrap().to_string().into();
+    assert_eq!(
+        failed.afterwards,
+        Some(Afterwards::NotRequested {
+            release,
+            is_held: true
+        })
+    );
 }
 
 /// Nothing has been written to a cluster whose start was refused: what is accepted there counts only while it is.

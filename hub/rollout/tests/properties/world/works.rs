@@ -42,6 +42,15 @@ impl World {
                     fail(work, &target, now - SignedDuration::from_mins(11));
                 }
             }
+            Event::AtGate(number) => {
+                let target = self.newest_target(*number);
+                if let Some((_, work)) = self.newest(*number)
+                    && let WorkFeedback::Agent(feedback) = &mut work.feedback
+                {
+                    **feedback = at_gate(&target);
+                    work.applied = Applied::Yes;
+                }
+            }
             Event::Locked(number, locked) => {
                 if let Some((_, work)) = self.newest(*number)
                     && let WorkFeedback::ClusterVersion(feedback) = &mut work.feedback
@@ -106,10 +115,30 @@ pub(super) fn progress(work: &mut Work, target: &Target) {
                 version: feedback.cluster.version.clone(),
                 desired_version: feedback.cluster.version.clone(),
                 desired_image: target.image.as_deref().map(Into::into),
+                blocked_by: None,
+                is_held: false,
                 ..(**feedback).clone()
             };
         }
         WorkFeedback::Unreadable(_) => {}
+    }
+}
+
+/// What an agent says that has begun and has requested nothing yet.
+fn at_gate(target: &Target) -> AgentFeedback {
+    AgentFeedback {
+        version: target.version.clone(),
+        phase: Some(AgentPhase::Upgrading),
+        desired_version: target.version.clone(),
+        desired_image: target.image.as_deref().map(Into::into),
+        step: Some("ClusterHealthyBeforeUpgrade".into()),
+        blocked_by: Some("findings that nobody has accepted: 1".into()),
+        is_held: true,
+        cluster: VersionFeedback {
+            version: Some(Version::new(4, 14, 0)),
+            state: Some(UpdateState::Completed),
+            ..VersionFeedback::default()
+        },
     }
 }
 
