@@ -26,21 +26,31 @@ pub fn is_label_value(value: &str) -> bool {
 
 /// Whether a text is a DNS label (RFC 1123), as the name of a namespace has to be.
 pub fn is_dns_label(text: &str) -> bool {
-    let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    is_name(text) && text.bytes().all(letters)
+    text.len() <= LONGEST_NAME && is_of_dns(text)
 }
 
-/// Whether a text is a DNS name (RFC 1123), as the names of most objects have to be.
+/// Whether a text is what Kubernetes calls a DNS name, as the names of most objects have to be: its parts have any length.
 pub fn is_dns_name(text: &str) -> bool {
-    text.len() <= LONGEST_DNS_NAME && text.split('.').all(is_dns_label)
+    text.len() <= LONGEST_DNS_NAME && text.split('.').all(is_of_dns)
+}
+
+/// Letters and digits as DNS has them, with `-` between them.
+fn is_of_dns(text: &str) -> bool {
+    let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    has_ends(text) && text.bytes().all(letters)
 }
 
 /// Letters and digits, with `-`, `_` and `.` between them.
 fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME && has_ends(name)
+}
+
+/// The same, of any length.
+fn has_ends(name: &str) -> bool {
     let is_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     let bytes = name.as_bytes();
-    bytes.len() <= LONGEST_NAME && is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(is_inner)
+    is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(is_inner)
 }
 
 /// One requirement on a label of a cluster.
@@ -103,6 +113,33 @@ impl From<&LabelMatch> for LabelSelector {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Only the labels of DNS have 63 bytes at most, as the names of namespaces: the API server takes any object with a longer name.
+    #[test]
+    fn names_of_objects_are_those_of_kubernetes() {
+        let long = |length: usize| "a".repeat(length);
+        for (text, is_label, is_name) in [
+            ("spring", true, true),
+            ("spring-4.14", false, true),
+            (&long(63), true, true),
+            (&long(64), false, true),
+            (&long(253), false, true),
+            (&long(254), false, false),
+            ("", false, false),
+            ("-a", false, false),
+            ("a-", false, false),
+            ("a..b", false, false),
+            ("A", false, false),
+            ("a_b", false, false),
+            ("a/b", false, false),
+        ] {
+            assert_eq!(
+                (is_dns_label(text), is_dns_name(text)),
+                (is_label, is_name),
+                "{text}"
+            );
+        }
+    }
 
     #[test]
     fn keys_and_values_of_labels_are_those_of_kubernetes() {

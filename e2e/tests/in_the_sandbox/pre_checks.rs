@@ -7,10 +7,10 @@ use std::time::Duration;
 use drydock_api::mcu::{
     ClusterStatusEntry, ManagedClustersUpgrade, ManagedClustersUpgradeRecord, UpgradeRiskAcceptance,
 };
-use drydock_api::names::{AGENT_NAMESPACE, HUB_MANAGER, PRE_CHECKS_KIND};
+use drydock_api::names::{AGENT_NAMESPACE, HUB_MANAGER, PRE_CHECKS_KIND, UPGRADE_CONFIG};
 use drydock_e2e::fleet;
 use drydock_e2e::hub_fleet::{HubFleet, minutes, spec_of, with};
-use drydock_e2e::local_fleet;
+use drydock_e2e::local_fleet::{self, LocalFleet};
 use drydock_sandbox::test_env::TestEnvSettings;
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -31,6 +31,13 @@ const PLAN: Kind = Kind::new(
     false,
 );
 const CONFIG_MAP: Kind = Kind::new("", "v1", "ConfigMap", "configmaps", true);
+const UPGRADE_CONFIG_KIND: Kind = Kind::new(
+    "upgrade.managed.openshift.io",
+    "v1alpha1",
+    "UpgradeConfig",
+    "upgradeconfigs",
+    true,
+);
 const VERSION: Kind = Kind::new(
     "config.openshift.io",
     "v1",
@@ -388,36 +395,44 @@ async fn what_is_held_before_its_target_is_asked_for_gives_its_slot_back() {
     fleet.shut_down().await.unwrap();
 }
 
+/// A fleet of one cluster, whose agent waits for a finding that nobody has accepted, for as long as the cluster has.
+async fn held_by_agent(pre_checks: &Value, timeout: &str) -> LocalFleet {
+    let mut settings = TestEnvSettings::demo(1, 5);
+    let cluster = &mut settings.clusters[0];
+    cluster.agent = true;
+    cluster.faults.extend([Fault::NotRecommended]);
+    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let spec = upgrade["spec"].as_object_mut().unwrap();
+    spec.remove("preUpgradeAction");
+    let strategy = spec["upgradeStrategy"].as_object_mut().unwrap();
+    strategy.remove("canaryClusters");
+    strategy.insert("clusterUpgradeTimeout".to_owned(), json!(timeout));
+    spec.insert("preChecks".to_owned(), pre_checks.clone());
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
+    let configuration = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "managed-upgrade-operator-config", "namespace": AGENT_NAMESPACE},
+        "data": {"config.yaml": "healthCheck: {checkUpdatePlan: true}"},
+    });
+    spoke
+        .apply(&CONFIG_MAP, configuration, "user", true)
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    fleet::start(&hub, &upgrade).await.unwrap();
+    fleet
+}
+
 /// What an agent waits for by its own gate holds its cluster as what the hub requires does: it is counted, named, said once, and ended by an
 /// acceptance on the hub, also where the hub asks nobody by itself.
 #[tokio::test(start_paused = true)]
 async fn what_an_agent_holds_at_its_own_gate_is_said_of_the_upgrade() {
     for mode in ["Report", "Off"] {
-        let mut settings = TestEnvSettings::demo(1, 5);
-        let cluster = &mut settings.clusters[0];
-        cluster.agent = true;
-        cluster.faults.extend([Fault::NotRecommended]);
-        let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
-        let spec = upgrade["spec"].as_object_mut().unwrap();
-        spec.remove("preUpgradeAction");
-        let strategy = spec["upgradeStrategy"].as_object_mut().unwrap();
-        strategy.remove("canaryClusters");
-        spec.insert("preChecks".to_owned(), json!({"mode": mode}));
-        let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
-        let fleet = local_fleet::start(settings).await.unwrap();
+        let fleet = held_by_agent(&json!({"mode": mode}), "6h").await;
         let hub = fleet.user().unwrap();
-        let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
-        let configuration = json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": "managed-upgrade-operator-config", "namespace": AGENT_NAMESPACE},
-            "data": {"config.yaml": "healthCheck: {checkUpdatePlan: true}"},
-        });
-        spoke
-            .apply(&CONFIG_MAP, configuration, "user", true)
-            .await
-            .unwrap();
-        tokio::time::sleep(HOUR).await;
-        fleet::start(&hub, &upgrade).await.unwrap();
         let held = fleet::until(&hub, "held", 2 * HOUR, |upgrade| is_held(upgrade, "dev1"));
         held.await.unwrap();
         // Its informers are asked each five minutes, and say the same.
@@ -450,6 +465,46 @@ async fn what_an_agent_holds_at_its_own_gate_is_said_of_the_upgrade() {
         goes_on.await.unwrap();
         fleet.shut_down().await.unwrap();
     }
+}
+
+/// Its time is over while its agent waits: what ends that wait later does not let an update begin that nobody waits for any more.
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_has_not_begun_when_its_time_is_over_does_not_begin() {
+    let fleet = held_by_agent(&json!({"mode": "Report"}), "30m").await;
+    let hub = fleet.user().unwrap();
+    let failed = fleet::until(&hub, "failed", 3 * HOUR, |upgrade| {
+        entry(upgrade, "dev1").is_some_and(|entry| entry.state == "Failed")
+    });
+    let failed = failed.await.unwrap();
+    let row = entry(&failed, "dev1").unwrap();
+    assert_eq!(row.reason.as_deref(), Some("UpgradeTimedOut"));
+    let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(hub.clone(), "default");
+    let known = known_since("2026-01-01T00:00:00Z");
+    acceptances.create(&PostParams::default(), &known).await.unwrap();
+    tokio::time::sleep(2 * HOUR).await;
+    let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
+    let version = spoke.get(&VERSION, &Key::cluster("version")).await.unwrap();
+    assert_eq!(version["spec"]["desiredUpdate"], Value::Null);
+    let key = Key::namespaced(AGENT_NAMESPACE, UPGRADE_CONFIG);
+    let left = spoke.find(&UPGRADE_CONFIG_KIND, &key).await.unwrap();
+    assert!(left.is_none(), "{left:?}");
+
+    let anew = json!({"metadata": {"annotations": {"drydock.dev/retry": "1"}}});
+    fleet::upgrades(&hub)
+        .patch(fleet::UPGRADE, &PatchParams::default(), &Patch::Merge(anew))
+        .await
+        .unwrap();
+    let begins = fleet::until(&hub, "begins", HOUR, |upgrade| {
+        let entry = entry(upgrade, "dev1");
+        entry.is_some_and(|entry| {
+            entry
+                .message
+                .as_ref()
+                .is_some_and(|message| message.contains("% done"))
+        })
+    });
+    begins.await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 /// The hub's requests about works, by verb, for a rollout of ten clusters one after the other; and those of ten idle hours after it.

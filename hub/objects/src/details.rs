@@ -152,13 +152,8 @@ fn message(status: &ClusterStatus) -> String {
         Afterwards::GoesOn(release) => {
             format!("the update to {release} of its earlier attempt still goes on there")
         }
-        Afterwards::NotRequested { release, is_held } => {
-            let what = if *is_held {
-                "for findings that nobody has accepted"
-            } else {
-                "there"
-            };
-            format!("its agent still waits {what}, and then requests the update to {release}")
+        Afterwards::NotRequested(release) => {
+            format!("the update to {release} has not begun there, and is taken back")
         }
         Afterwards::Arrived => format!("it runs {runs} by now"),
         Afterwards::LeftTo { upgrade, is_at_work } => {
@@ -335,11 +330,8 @@ mod tests {
                 "the update to 4.14.12 still goes on there",
             ),
             (
-                Afterwards::NotRequested {
-                    release: "4.14.12".into(),
-                    is_held: true,
-                },
-                "its agent still waits for findings that nobody has accepted, and then requests the update to 4.14.12",
+                Afterwards::NotRequested("4.14.12".into()),
+                "the update to 4.14.12 has not begun there, and is taken back",
             ),
             (Afterwards::Arrived, "it runs 4.14.12 by now"),
             (

@@ -36,14 +36,6 @@ fn after_failure(details: &ClusterDetails, upgrade: &str) -> String {
         Some(Afterwards::GoesOn(_)) => format!(
             "see how its update goes on there (kubectl drydock cluster status); when it has come to its end, or to wait for it anew: {again}"
         ),
-        Some(Afterwards::NotRequested { is_held, .. }) => {
-            let first = if *is_held {
-                "correct the findings, by which the update begins there; to accept them"
-            } else {
-                "see to what its agent waits for, by which the update begins there"
-            };
-            format!("{first}, or to wait for it anew: {again}")
-        }
         Some(Afterwards::Arrived) => format!("let the upgrade find it there: {again}"),
         Some(Afterwards::LeftTo {
             upgrade: other,
@@ -54,7 +46,9 @@ fn after_failure(details: &ClusterDetails, upgrade: &str) -> String {
         Some(Afterwards::LeftTo { upgrade: other, .. }) => {
             format!("nothing here: upgrade {other} has had it since; to bring it back to this one: {again}")
         }
-        Some(Afterwards::Drifted { .. }) | None => for_reason(&details.reason, &again),
+        Some(Afterwards::Drifted { .. } | Afterwards::NotRequested(_)) | None => {
+            for_reason(&details.reason, &again)
+        }
     }
 }
 
@@ -74,8 +68,9 @@ fn for_reason(reason: &str, again: &str) -> String {
             "read the conditions of the UpgradeConfig on the cluster, fix what they name"
         }
         Some(FailureReason::UpgradeTimedOut) => {
-            "see on the cluster what it waits for (kubectl drydock cluster status, oc get clusteroperators,machineconfigpools): correct a target that \
-             is not offered, or raise clusterUpgradeTimeout"
+            "correct what its message names, or see on the cluster what it waits for (oc adm upgrade, kubectl drydock cluster status, oc get \
+             clusteroperators,machineconfigpools,nodes): a target that is not offered or not accepted, a node that is not ready; or raise \
+             clusterUpgradeTimeout"
         }
         Some(FailureReason::OperatorsFailed) => {
             "read the logs of Job installplan-approver on the cluster, and the operator's ClusterServiceVersion"

@@ -5,6 +5,7 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_names::ClusterName;
+use drydock_names::names::WorkKind;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::assess::{Assessment, ClusterView, Context, NextWrite, PreCheckStep, StartKind, Step, assess};
@@ -120,6 +121,7 @@ impl AssessedFleet<'_> {
             && !has_selection_problem(self.rollout)
             && all.total > 0
             && all.complete + all.failed == all.total;
+        actions.extend(self.taken_back());
         if frozen || settled {
             actions.extend(self.disposals());
         }
@@ -301,6 +303,18 @@ impl AssessedFleet<'_> {
         actions
     }
 
+    /// Works by which an upgrade that has failed could still begin.
+    fn taken_back(&self) -> impl Iterator<Item = Action> {
+        let kind = WorkKind::Cluster;
+        self.totals.taken_back.iter().filter_map(move |name| {
+            Some(Action::DeleteWork {
+                cluster: name.clone(),
+                kind,
+                uid: self.rows.get(name)?.works.get(kind)?.uid.clone(),
+            })
+        })
+    }
+
     /// Works of actions that have served.
     fn disposals(&self) -> impl Iterator<Item = Action> {
         self.totals.disposable.iter().flat_map(|name| {
@@ -323,7 +337,7 @@ impl ClusterView<'_> {
     fn action(&self, next: &NextWrite) -> Option<Action> {
         let cluster = self.name.clone();
         let uid = |kind| Some(self.row.works.get(kind)?.uid.clone());
-        let main = drydock_names::names::WorkKind::Cluster;
+        let main = WorkKind::Cluster;
         Some(match next {
             NextWrite::Create(stage) => Action::CreateWork(Box::new(self.next_work(*stage)?)),
             NextWrite::Finish(kind, ending) => Action::FinishWork(Box::new(Finish {

@@ -42,13 +42,8 @@ pub struct ClusterStatus {
 pub enum Afterwards {
     /// The update to this release, which the attempt had requested, still goes on there.
     GoesOn(Arc<str>),
-    /// Its agent still waits there before it requests the update to this release.
-    NotRequested {
-        /// The release.
-        release: Arc<str>,
-        /// It waits for findings that nobody has accepted.
-        is_held: bool,
-    },
+    /// Its agent has not requested the update to this release there.
+    NotRequested(Arc<str>),
     /// It failed, and has come to the target since.
     Arrived,
     /// It failed, and another upgrade that began later has it.

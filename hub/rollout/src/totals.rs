@@ -86,6 +86,8 @@ pub(crate) struct Totals {
     pub needed_nothing: usize,
     /// Clusters with works of actions that have served.
     pub disposable: BTreeSet<ClusterName>,
+    /// Clusters whose attempt has failed before it began, with works that go.
+    pub taken_back: BTreeSet<ClusterName>,
     pub attention: BTreeSet<(Urgency, ClusterName)>,
     pub deadlines: BTreeSet<(Timestamp, ClusterName)>,
     pub applied: usize,
@@ -162,6 +164,7 @@ impl Totals {
             !assessment.disposable.is_empty(),
             adds,
         );
+        change_set(&mut self.taken_back, name.clone(), assessment.takes_back, adds);
         if let Some(upgrade) = &assessment.left_to {
             change_map(&mut self.left_to, upgrade, adds);
         }

@@ -83,7 +83,7 @@ impl Manifest {
         }
         if !is_dns_name(&name) {
             return Err(invalid(
-                "its metadata.name is no name of an object: lower-case letters, digits, - and . are"
+                "its metadata.name is no name of an object: up to 253 lower-case letters, digits, - and . are"
                     .to_owned(),
             ));
         }

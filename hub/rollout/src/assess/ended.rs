@@ -237,6 +237,8 @@ impl<'a> ClusterView<'a> {
             });
             let kinds = actions.map(|(kind, _)| kind);
             assessment.disposable = kinds.filter(|kind| self.may_delete(*kind)).collect();
+            let may_begin = ended.state == EndState::Failed && self.is_left_at_gate();
+            assessment.takes_back = may_begin && self.may_delete(WorkKind::Cluster);
         }
         assessment
     }

@@ -180,6 +180,8 @@ pub(crate) struct Assessment {
     pub channel_pending: bool,
     /// Works of its actions that have served.
     pub disposable: Vec<WorkKind>,
+    /// Its attempt has failed before it began, and its work goes, so that it does not begin.
+    pub takes_back: bool,
     /// It may be in flight by a work that only a status mentions.
     pub may_hide_work: bool,
     /// When it may be started.
@@ -439,6 +441,7 @@ impl<'a> ClusterView<'a> {
                 .is_some_and(|work| work.applied == Applied::Yes),
             channel_pending: false,
             disposable: Vec::new(),
+            takes_back: false,
             may_hide_work: false,
             timetable: Timetable::default(),
             pre_checks: None,

@@ -80,6 +80,9 @@ impl<'a> ClusterView<'a> {
     /// would need nothing, and the stage that failed would be left out. So does one whose agent is still at the upgrade: it goes on there
     /// whatever is counted here, and its workers follow after the version.
     pub(super) fn retried(&self, ended: &Ended<'a>) -> Assessment {
+        if self.row.selection.is_some() && self.is_left_at_gate() {
+            return self.taken_back(ended);
+        }
         let work = ended
             .work
             .filter(|(kind, work)| *kind == WorkKind::Cluster && !work.deleting);
@@ -95,6 +98,37 @@ impl<'a> ClusterView<'a> {
             Some(_) => self.not_started(Some(ended)),
             None => self.takes_no_part(),
         }
+    }
+
+    /// What an earlier attempt has left is taken back before the next one: it would begin by itself, without a turn.
+    fn taken_back(&self, ended: &Ended<'a>) -> Assessment {
+        let kind = WorkKind::Cluster;
+        if !ended.is_recorded {
+            return self.waits_to_start(Reason::AwaitingRecord);
+        }
+        let refusal = self.refusal(kind, RefusedWrite::Delete);
+        if let Some(refusal) = refusal.filter(|_| !self.may_delete(kind)) {
+            return self.waits_to_start(Reason::refused(kind, refusal));
+        }
+        let mut assessment = self.waits_to_start(Reason::ReplacingOldWork);
+        assessment.takes_back = true;
+        assessment
+    }
+
+    /// Whether the agent of an earlier attempt of this upgrade has requested nothing yet: it does as soon as what it waits for has ended.
+    pub(super) fn is_left_at_gate(&self) -> bool {
+        let is_there = self.own(WorkKind::Cluster).is_some_and(|work| !work.deleting);
+        is_there && matches!(self.goes_on(), Some(Afterwards::NotRequested { .. }))
+    }
+
+    /// Whether an earlier attempt may still begin on a cluster that has not started: what is accepted for the next one would let it.
+    pub(super) fn may_begin_by_itself(&self) -> bool {
+        let by_agent = |work: &Work| {
+            let revision = work.revision.as_ref();
+            revision.is_some_and(|revision| revision.method == UpgradeMethod::Agent)
+        };
+        let work = self.own(WorkKind::Cluster);
+        self.is_left_at_gate() || work.is_some_and(|work| work.deleting && by_agent(work))
     }
 
     /// Whether the platform has come to the target of a work.
@@ -214,10 +248,7 @@ impl<'a> ClusterView<'a> {
         Some(if agent.cluster.is_asked(target) {
             Afterwards::GoesOn(release)
         } else {
-            Afterwards::NotRequested {
-                release,
-                is_held: agent.is_held,
-            }
+            Afterwards::NotRequested(release)
         })
     }
 

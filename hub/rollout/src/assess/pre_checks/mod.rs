@@ -109,7 +109,11 @@ impl ClusterView<'_> {
             let work = self.own_pre_checks();
             work.is_some_and(|work| work.question.is_some() && !work.is_taken)
         };
-        waits && self.is_platform_ahead() && self.pre_checks_policy().is_some() && is_asked()
+        waits
+            && !self.may_begin_by_itself()
+            && self.is_platform_ahead()
+            && self.pre_checks_policy().is_some()
+            && is_asked()
     }
 
     /// What keeps a cluster in flight from being asked for the target, and its question, if that is due. It had nothing to answer

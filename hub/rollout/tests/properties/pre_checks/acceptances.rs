@@ -1,7 +1,5 @@
 //! What is accepted of what clusters have answered, until when, and when that counts.
 
-use drydock_rollout::Afterwards;
-
 use super::*;
 
 #[test]
@@ -215,26 +213,58 @@ fn what_is_held_by_its_agent_is_asked_in_any_mode_until_it_ends() {
     }
 }
 
-/// The update of a cluster that fails there has not begun: to wait for its end would be for ever.
-#[test]
-fn a_cluster_that_fails_while_its_agent_holds_it_says_so() {
+/// One cluster whose agent has begun, and has requested nothing.
+fn at_gate() -> World {
     let mut world = World::new(&Fleet {
         agents: [0].into(),
         ..Fleet::plain(1, 1)
     });
     world.settle();
+    world.happen(&Event::Progress(0));
+    world.settle();
     world.happen(&Event::AtGate(0));
+    world.settle();
+    world
+}
+
+/// It would begin by itself, whenever what its agent waits for ends: whoever waits for it, and whether it is its turn or not.
+#[test]
+fn what_has_not_begun_when_its_time_is_over_does_not_begin_before_its_turn() {
+    let mut world = at_gate();
+    world.happen(&Event::Minutes(7 * 24 * 60));
+    let plan = world.plan();
+    world.carry_out(&plan);
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "UpgradeTimedOut");
+    assert_eq!(world.works(0), [WorkKind::Cluster]);
+
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
+    world.happen(&Event::Retry(None));
+    world.happen(&Event::AcceptsRisk(true));
+    while world.works(0) == [WorkKind::Cluster] {
+        let plan = world.plan();
+        let passes_on = |action: &Action| matches!(action, Action::AskPreChecks(_));
+        assert!(!plan.actions.iter().any(passes_on), "{plan:?}");
+        assert_ne!(plan.actions, [], "it is taken back");
+        world.carry_out(&plan);
+    }
+    world.settle();
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "Paused");
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(false)]));
+    world.settle();
+    assert_eq!(world.works(0), [WorkKind::Cluster]);
+}
+
+/// It stays failed, and nothing is left of it on its cluster.
+#[test]
+fn what_fails_before_it_has_begun_is_taken_back() {
+    let mut world = at_gate();
     world.happen(&Event::Minutes(7 * 24 * 60));
     world.settle();
+    assert_eq!(world.works(0), []);
     let failed = crate::status(&mut world, 0).unwrap();
-    assert_eq!(failed.reason.as_str(), "UpgradeTimedOut");
-    let release = world.spec().goal.target.clone().unwrap().to_string().into();
     assert_eq!(
-        failed.afterwards,
-        Some(Afterwards::NotRequested {
-            release,
-            is_held: true
-        })
+        (failed.reason.as_str(), failed.afterwards),
+        ("UpgradeTimedOut", None)
     );
 }
 
