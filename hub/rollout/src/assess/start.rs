@@ -245,7 +245,8 @@ impl<'a> ClusterView<'a> {
             return Some(Afterwards::GoesOn(release));
         }
         let agent = agent_at_work(work)?;
-        Some(if agent.cluster.is_asked(target) {
+        let may_be_requested = !agent.is_held && agent.cluster.may_be_asked(target);
+        Some(if may_be_requested {
             Afterwards::GoesOn(release)
         } else {
             Afterwards::NotRequested(release)

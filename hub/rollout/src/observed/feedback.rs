@@ -60,11 +60,16 @@ pub struct VersionFeedback {
 }
 
 impl VersionFeedback {
-    /// Whether its spec asks for a target, whoever has asked.
-    pub fn is_asked(&self, target: &Target) -> bool {
-        let is_version = target.version.is_some() && self.asked == target.version;
+    /// Whether its spec asks for a target, whoever has asked, or may: of a request by an image alone nobody knows the version, and nothing is
+    /// known of a cluster that has not said anything.
+    pub fn may_be_asked(&self, target: &Target) -> bool {
         let images = self.asked_image.as_deref().zip(target.image.as_deref());
-        is_version || images.is_some_and(|(asked, image)| is_same_image(asked, image))
+        let is_image = || images.is_some_and(|(asked, image)| is_same_image(asked, image));
+        match (&self.version, &self.asked) {
+            (None, _) => true,
+            (Some(_), Some(asked)) => Some(asked) == target.version.as_ref() || is_image(),
+            (Some(_), None) => self.asked_image.is_some(),
+        }
     }
 
     /// The version that the cluster has completed, if the newest entry of its history is complete.
@@ -153,6 +158,45 @@ impl WorkFeedback {
             Self::ClusterVersion(feedback) => Some(feedback),
             Self::Agent(feedback) => Some(&feedback.cluster),
             Self::ActionJobs(_) | Self::Unreadable(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_requested_is_not_taken_for_what_was_not() {
+        let digest = |digit: &str| format!("quay.io/r@sha256:{}", digit.repeat(64));
+        let version = |patch| Version::new(4, 14, patch);
+        let by_version = Target {
+            version: Some(version(12)),
+            ..Target::default()
+        };
+        let by_image = Target {
+            image: Some(digest("a")),
+            ..Target::default()
+        };
+        for (target, runs, asked, image, may_be) in [
+            (&by_version, None, None, None, true),
+            (&by_version, Some(9), None, None, false),
+            (&by_version, Some(9), Some(9), None, false),
+            (&by_version, Some(9), Some(12), None, true),
+            // Of a release that is not recommended an agent asks by its image.
+            (&by_version, Some(9), None, Some("b"), true),
+            (&by_version, Some(9), Some(9), Some("b"), false),
+            (&by_image, Some(9), Some(9), Some("b"), false),
+            (&by_image, Some(9), Some(12), Some("a"), true),
+            (&by_image, Some(9), None, None, false),
+        ] {
+            let feedback = VersionFeedback {
+                version: runs.map(version),
+                asked: asked.map(version),
+                asked_image: image.map(|image| digest(image).into()),
+                ..VersionFeedback::default()
+            };
+            assert_eq!(feedback.may_be_asked(target), may_be, "{feedback:?}");
         }
     }
 }
