@@ -68,12 +68,8 @@ impl<'a> ClusterView<'a> {
     /// Whether an agent is at an upgrade that somebody has asked for, as far as is known: its version comes before its workers. What a work feeds
     /// back while it is deleted is not read; it is gone when its upgrade has ended.
     fn awaits_agent(&self) -> bool {
-        let by_agent = |work: &Work| {
-            let revision = work.revision.as_ref();
-            revision.is_some_and(|revision| revision.method == UpgradeMethod::Agent)
-        };
         let work = self.row.works.get(WorkKind::Cluster);
-        work.is_some_and(|work| is_agent_at_work(work) || (work.deleting && by_agent(work)))
+        work.is_some_and(|work| is_agent_at_work(work) || leaves_agent(work))
     }
 
     /// A cluster that failed starts over. One on which the platform has come to the target continues from there: started over, it
@@ -118,17 +114,12 @@ impl<'a> ClusterView<'a> {
     /// Whether the agent of an earlier attempt of this upgrade has requested nothing yet: it does as soon as what it waits for has ended.
     pub(super) fn is_left_at_gate(&self) -> bool {
         let is_there = self.own(WorkKind::Cluster).is_some_and(|work| !work.deleting);
-        is_there && matches!(self.goes_on(), Some(Afterwards::NotRequested { .. }))
+        is_there && matches!(self.goes_on(), Some(Afterwards::NotRequested(_)))
     }
 
     /// Whether an earlier attempt may still begin on a cluster that has not started: what is accepted for the next one would let it.
     pub(super) fn may_begin_by_itself(&self) -> bool {
-        let by_agent = |work: &Work| {
-            let revision = work.revision.as_ref();
-            revision.is_some_and(|revision| revision.method == UpgradeMethod::Agent)
-        };
-        let work = self.own(WorkKind::Cluster);
-        self.is_left_at_gate() || work.is_some_and(|work| work.deleting && by_agent(work))
+        self.is_left_at_gate() || self.own(WorkKind::Cluster).is_some_and(leaves_agent)
     }
 
     /// Whether the platform has come to the target of a work.
@@ -403,4 +394,10 @@ impl<'a> ClusterView<'a> {
 /// Whether the outcome of an attempt stands on a work, or would.
 fn carries_outcome(kind: WorkKind, work: &Work) -> bool {
     work.outcome.is_some() || kind == WorkKind::Cluster
+}
+
+/// Whether a work is being deleted by which an agent was asked, which may be at it still.
+fn leaves_agent(work: &Work) -> bool {
+    let revision = work.revision.as_ref();
+    work.deleting && revision.is_some_and(|revision| revision.method == UpgradeMethod::Agent)
 }
