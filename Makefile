@@ -35,11 +35,14 @@ build: ## Build the programs: drydock-hub, drydock-agent, drydock-dashboard, kub
 # Statically linked, so that images have nothing below them.
 MUSL := $(shell uname -m)-unknown-linux-musl
 
+# Small; whoever wants to know only that they can be built takes PROFILE=demo.
+image: PROFILE = image
+
 .PHONY: image
 image: ## Build the images of hub, agent and fleet page without a daemon (needs musl-tools and buildah), and print their sizes
 	@rustup target list --installed | grep -qx $(MUSL) || rustup target add $(MUSL)
-	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --package drydock-hub --package drydock-agent --package drydock-cli --bin drydock-hub --bin drydock-agent --bin drydock-dashboard
-	@images/build target/$(MUSL)/image
+	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile $(PROFILE) --target $(MUSL) --package drydock-hub --package drydock-agent --package drydock-cli --bin drydock-hub --bin drydock-agent --bin drydock-dashboard
+	@images/build target/$(MUSL)/$(PROFILE)
 
 .PHONY: install
 install: ## Put kubectl-drydock where `kubectl drydock` finds it
@@ -61,8 +64,8 @@ test: ## Run all tests that need only the toolchains
 	$(CARGO) test --workspace $(TARGETS)
 
 .PHONY: test-order
-test-order: ## Run the agent's suites once more, with what they write there before the agent
-	AGENT_ORDER=objects-first $(CARGO) test --quiet --workspace --test in_the_sandbox agent:: -- $(ANY_ORDER)
+test-order: ## Run the agent's suites once more; what writes before the agent runs in one run writes while it does in the other
+	AGENT_ORDER=other $(CARGO) test --quiet --workspace --test in_the_sandbox agent:: -- $(ANY_ORDER)
 
 .PHONY: page
 page: ## Check, test and build the fleet page (Node.js), and see that dashboard/web/dist is what its sources give

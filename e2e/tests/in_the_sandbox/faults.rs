@@ -96,7 +96,7 @@ async fn clusters_that_go_wrong_end_as_failed_or_recover_and_the_others_are_upgr
         fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
             .await
             .unwrap();
-        tokio::time::sleep(24 * HOUR).await;
+        tokio::time::sleep(12 * HOUR).await;
         let works = fleet::works(&hub).await.unwrap();
         for number in 1..=6 {
             let name = format!("dev{number}");

@@ -2,8 +2,8 @@
 
 use drydock_e2e::forecast::{self, Summary};
 
-/// Which seeds `cargo test` runs.
-const SEEDS: u64 = 200;
+/// Which seeds `cargo test` runs; a debug build tries fewer.
+const SEEDS: u64 = if cfg!(debug_assertions) { 60 } else { 200 };
 
 fn number(variable: &str, default: u64) -> u64 {
     let given = std::env::var(variable).ok();

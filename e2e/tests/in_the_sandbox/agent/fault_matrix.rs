@@ -20,7 +20,7 @@ const FOR_A_WHILE: Duration = Duration::from_mins(10);
 /// After how long an upgrade that waits is beyond every deadline.
 const FOR_EVER: Duration = Duration::from_hours(30);
 /// Every this many of all cases are tried, unless `MATRIX_STEP` says how many; a debug build tries fewer.
-const STEP: usize = if cfg!(debug_assertions) { 61 } else { 7 };
+const STEP: usize = if cfg!(debug_assertions) { 97 } else { 7 };
 
 const KINDS: [Kind; 28] = [
     Kind::Api(Verb::List, "clusterversions"),
