@@ -116,6 +116,20 @@ pub struct UpgradeConfigStatus {
     /// The nodes that are being drained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drains: Option<Vec<NodeDrain>>,
+    /// The worker that has not been ready for longer than a reboot takes, while workers are updated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unready: Option<UnreadyNode>,
+}
+
+/// A node that does not come back from its reboot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnreadyNode {
+    /// The node.
+    pub node: String,
+    /// Since when it is not ready.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
+    pub start_time: Time,
 }
 
 /// A resource that exists for the duration of an upgrade.
@@ -305,4 +319,33 @@ pub struct UpgradeCondition {
         deserialize_with = "crate::instant::deserialize_some"
     )]
     pub last_transition_time: Option<Time>,
+}
+
+/// What the message of a condition begins with that waits for an acceptance.
+const HELD_UNTIL: &str = "it fails at ";
+
+/// Says until when an acceptance is waited for, and why: the hub reads the time of it by [`when_held_fails`].
+pub fn held_until(end: jiff::Timestamp, why: &str) -> String {
+    format!("{HELD_UNTIL}{end} unless this ends: {why}")
+}
+
+/// When an upgrade fails that waits for an acceptance, by its message; nothing if that does not say.
+pub fn when_held_fails(message: &str) -> Option<jiff::Timestamp> {
+    let (end, _) = message.strip_prefix(HELD_UNTIL)?.split_once(' ')?;
+    end.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hub_reads_until_when_an_acceptance_is_waited_for() {
+        let end: jiff::Timestamp = "2026-01-05T08:56:46Z".parse().unwrap();
+        let said = held_until(end, "findings that nobody has accepted: 1");
+        assert_eq!(when_held_fails(&said), Some(end));
+        for other in ["", "it fails at noon ", "findings that nobody has accepted: 1"] {
+            assert_eq!(when_held_fails(other), None, "{other}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::insights::UpdatePlanState;
 use drydock_api::lock::{self, LockKey};
-use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
+use drydock_api::upgradeconfig::{UnreadyNode, UpgradeConfigSpec, UpgradeType};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -262,6 +262,8 @@ pub struct Facts {
     pub upgrade_began: Timestamp,
     /// The drains that were under way when the status was written.
     pub drains: Vec<Drain>,
+    /// The worker that had not been ready for too long when the status was written.
+    pub unready: Option<UnreadyNode>,
 }
 
 impl Observation {
@@ -289,6 +291,7 @@ impl Observation {
             request: UpdateRequest::default(),
             upgrade_began: self.now,
             drains: Vec::new(),
+            unready: None,
         })
     }
 }

@@ -13,5 +13,6 @@ pub mod notification;
 pub mod phase;
 pub mod silences;
 pub mod steps;
+pub mod unready;
 pub mod validation;
 pub mod wanted;

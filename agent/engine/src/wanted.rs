@@ -18,6 +18,7 @@ use crate::facts::{Facts, Need, Target, Unread};
 use crate::notification::{self, UpgradeEvent};
 use crate::silences::{self, WantedSilences};
 use crate::steps;
+use crate::unready;
 
 /// What follows from what is wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -226,7 +227,7 @@ fn reserve(
     }
 }
 
-/// While nodes are drained, what blocks them is removed; which drains are under way is noted in the status.
+/// While nodes are drained, what blocks them is removed; which drains are under way, and which node does not come back, is noted in the status.
 fn help_drains(
     facts: &Facts,
     target: Option<&Target>,
@@ -239,6 +240,7 @@ fn help_drains(
     });
     if !is_time {
         status.drains = None;
+        status.unready = None;
         return;
     }
     if !facts.drain_check_due {
@@ -252,6 +254,9 @@ fn help_drains(
             return;
         }
     };
+    if let Ok(nodes) = &facts.seen.nodes {
+        status.unready = unready::longest(nodes, facts.now);
+    }
     let forced = plan
         .actions
         .iter()

@@ -19,6 +19,9 @@ const PRESSURE: [(&str, &str); 3] = [
 ];
 /// What the machine-config operator says of a node.
 const MCO_STATE: &str = "machineconfiguration.openshift.io/state";
+/// The configuration that a node has, and that it is to get.
+const MCO_CURRENT: &str = "machineconfiguration.openshift.io/currentConfig";
+const MCO_DESIRED: &str = "machineconfiguration.openshift.io/desiredConfig";
 /// What it wants of the node's pods, `drain-…` or `uncordon-…`, and what of that has been done.
 const MCO_DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain";
 const MCO_DRAINED: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
@@ -42,6 +45,10 @@ pub struct ObservedNode {
     pub drain_mark: String,
     /// Whether it is being deleted.
     pub is_deleting: bool,
+    /// Whether it has not got yet the configuration that it is to get.
+    pub is_updating: bool,
+    /// Since when it is not ready, if it is not.
+    pub unready_since: Option<Timestamp>,
     /// What it has too little of.
     pub pressure: Vec<&'static str>,
 }
@@ -124,12 +131,21 @@ pub fn node(node: &Node) -> ObservedNode {
         mco_works: mco_works(node),
         drain_mark: node.annotations().get(MCO_DRAIN).cloned().unwrap_or_default(),
         is_deleting: node.metadata.deletion_timestamp.is_some(),
+        is_updating: node.annotations().get(MCO_CURRENT) != node.annotations().get(MCO_DESIRED),
+        unready_since: unready_since(node),
         pressure: PRESSURE
             .iter()
             .filter(|(key, _)| has_taint(key))
             .map(|(_, what)| *what)
             .collect(),
     }
+}
+
+fn unready_since(node: &Node) -> Option<Timestamp> {
+    let conditions = node.status.as_ref()?.conditions.as_ref()?;
+    let ready = conditions.iter().find(|condition| condition.type_ == "Ready")?;
+    let since = ready.last_transition_time.as_ref()?;
+    (ready.status != "True").then_some(since.0)
 }
 
 /// Whether the machine-config operator is at work on a node. A drain that takes an hour makes it `Degraded`, and continues;

@@ -107,6 +107,7 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
     facts.upgrade_began = edits::began(&facts, history.first());
     facts.request = edits::request(&facts, history.first());
     facts.drains = wanted::known_drains(before);
+    facts.unready.clone_from(&before.unready);
     edits::evaluate(&mut facts, &mut history);
     let made = status.made.clone().unwrap_or_default();
     let mut next = if facts.deleting_since.is_some() {

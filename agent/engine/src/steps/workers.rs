@@ -1,5 +1,7 @@
 //! AllWorkersUpgraded: every machine of the pool `worker` has been updated.
 
+use drydock_api::upgradeconfig::UnreadyNode;
+
 use super::{StepContext, StepOutcome};
 use crate::drains::{self, Drain};
 use crate::facts::{Facts, PausedBy, Unread, Workers, Write};
@@ -38,7 +40,15 @@ pub(super) fn decide(situation: &StepContext<'_>) -> StepOutcome {
         problem
             .map(|why| format!("the workers do not make progress: {why}"))
             .or_else(|| unaided(facts))
+            .or_else(|| facts.unready.as_ref().map(unready_for_long))
             .or_else(|| drains::longest(facts).map(drained_for_long)),
+    )
+}
+
+fn unready_for_long(unready: &UnreadyNode) -> String {
+    format!(
+        "node {} is not ready since {}, longer than a reboot takes: look at its console and its kubelet, or delete its Machine to replace it",
+        unready.node, unready.start_time.0
     )
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{ImpactType, Level};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::ResourceExt;
@@ -23,6 +23,8 @@ const SHOWN: usize = 5;
 const MOST_NODES: usize = 16;
 /// After how many minutes the machine config operator calls a drain failed.
 const DRAIN_TIMEOUT: i64 = 60;
+/// How long after its time a pod does not end by itself any more.
+const OVERDUE: SignedDuration = SignedDuration::from_mins(5);
 
 /// The nodes that are being drained: their pods have to be read.
 pub fn draining_nodes(nodes: &[Node]) -> Vec<String> {
@@ -41,7 +43,7 @@ pub(super) fn findings(
         let is_it = |nodes: &[&Node]| nodes.iter().any(|node| node.name_any() == draining.name);
         let mut pools = by_pool.iter();
         let pool = pools.find(|(_, nodes)| is_it(nodes)).map(|(pool, _)| pool);
-        let finding = draft(draining, budgets).finding(now);
+        let finding = draft(draining, budgets, now).finding(now);
         match pool {
             Some(pool) => finding.in_pool(pool),
             None => finding,
@@ -50,7 +52,7 @@ pub(super) fn findings(
     found.collect()
 }
 
-fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget]) -> Draft {
+fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget], now: Timestamp) -> Draft {
     let name = &draining.name;
     let mut left: Vec<(bool, String)> = draining
         .pods
@@ -76,13 +78,30 @@ fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget]) -> Draft {
         impact_type: ImpactType::UpdateSpeed,
         summary,
         description: lines.join("\n"),
-        action: format!(
-            "Nothing for {DRAIN_TIMEOUT} minutes; then get the pods that are kept another replica, or delete them"
-        ),
+        action: overdue(draining, now).unwrap_or_else(|| {
+            format!(
+                "Nothing for {DRAIN_TIMEOUT} minutes; then get the pods that are kept another replica, or delete them"
+            )
+        }),
         verify: format!("kubectl get pods -A --field-selector spec.nodeName={name}"),
         reference: None,
         resources: vec![node(name)],
     }
+}
+
+/// What to do about a pod that should have ended long ago, if there is one: to delete it once more changes nothing.
+fn overdue(draining: &DrainingNode, now: Timestamp) -> Option<String> {
+    let is_overdue = |pod: &&Pod| {
+        let by = pod.metadata.deletion_timestamp.as_ref();
+        !is_over(pod) && !stays(pod) && by.is_some_and(|by| now.duration_since(by.0) >= OVERDUE)
+    };
+    let pod = draining.pods.iter().find(is_overdue)?;
+    let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
+    Some(format!(
+        "See why pod {namespace}/{name} does not end: its finalizers, or the kubelet of node {}; where nothing of it runs any more: kubectl delete \
+         pod {name} -n {namespace} --force",
+        draining.name
+    ))
 }
 
 /// Is it kept by a budget, and what is said of it?

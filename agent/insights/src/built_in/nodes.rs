@@ -38,7 +38,7 @@ pub(super) fn findings(
     let outside = nodes_outside(all, by_pool, question);
     let outside = outside.flat_map(|node| {
         [
-            unavailable_draft(node, &Availability::of_node(node), now),
+            unavailable_draft(node, Availability::of_node(node), now),
             degraded(node),
             cordoned(node),
             unknown(node),
@@ -99,7 +99,8 @@ fn degraded(node: &Node) -> Option<Draft> {
     })
 }
 
-/// A node that is being updated is not available for a while, and says so itself. Before an update that is no reason.
+/// A node that is being updated is not available for a while, and says so itself, unless that lasts longer than a reboot takes. Before an update
+/// that is no reason.
 fn unavailable(
     node: &Node,
     pool: &MachineConfigPool,
@@ -111,12 +112,14 @@ fn unavailable(
         Question::Status => Availability::of(node, pool),
         Question::Plan(_) => Availability::of_node(node),
     };
-    let is_expected = question == Question::Status && is_being_updated(node);
-    unavailable_draft(node, &availability, now).filter(|_| !is_expected)
+    let is_expected =
+        question == Question::Status && is_being_updated(node) && !availability.is_unready_for_long(now);
+    unavailable_draft(node, availability, now).filter(|_| !is_expected)
 }
 
-fn unavailable_draft(node: &Node, availability: &Availability, now: Timestamp) -> Option<Draft> {
+fn unavailable_draft(node: &Node, availability: Availability, now: Timestamp) -> Option<Draft> {
     let name = node.name_any();
+    let availability = availability.most_certain();
     availability.is_serious(now).then(|| Draft {
         description: availability.description(),
         ..draft(

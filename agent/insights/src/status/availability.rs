@@ -12,6 +12,9 @@ const LAYERED: &str = "machineconfiguration.openshift.io/layering-enabled";
 /// That image.
 const POOL_IMAGE: &str = "machineconfiguration.openshift.io/newestImageEquivalentConfig";
 
+/// How long a reboot takes at most (forecast.md: 1 to 15 minutes).
+const REBOOT: SignedDuration = SignedDuration::from_mins(15);
+
 /// Why a node is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
@@ -72,6 +75,23 @@ impl Availability {
     /// Whether it probably does not become available by itself. Judged at the moment that is looked at, not by the clock.
     pub fn is_serious(&self, now: Timestamp) -> bool {
         self.is_unavailable && self.causes.iter().any(|bad| bad.is_serious(now))
+    }
+
+    /// Whether it has not been ready for longer than a reboot takes: it does not come back by itself (openshift.md, failure F16).
+    pub fn is_unready_for_long(&self, now: Timestamp) -> bool {
+        let unready = self.causes.iter().filter(|bad| bad.cause == Cause::NotReady);
+        unready
+            .filter_map(|bad| bad.since)
+            .any(|since| now.duration_since(since) >= REBOOT)
+    }
+
+    /// That it is not ready alone, where that is so: what else a kubelet said that is gone is not known any more.
+    pub fn most_certain(mut self) -> Self {
+        let is_unready = |bad: &BadCondition| bad.cause == Cause::NotReady;
+        if self.causes.iter().any(is_unready) {
+            self.causes.retain(is_unready);
+        }
+        self
     }
 
     /// Since when.

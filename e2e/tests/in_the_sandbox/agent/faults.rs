@@ -308,7 +308,7 @@ async fn f15_a_control_plane_that_is_away_for_a_while_delays_the_upgrade() {
 
 #[tokio::test(start_paused = true)]
 async fn f16_a_worker_that_does_not_come_back_is_waited_for_and_measured() {
-    let why = "WorkerNodesUpgraded still in progress";
+    let why = "node ip-10-0-28-58.us-east-2.compute.internal is not ready since 2026-01-05T";
     shown(
         Fault::NodeNotReady,
         &[

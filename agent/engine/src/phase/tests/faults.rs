@@ -165,6 +165,40 @@ fn a_drain_that_lasts_longer_than_pods_may_take_is_said() {
 }
 
 #[test]
+fn a_worker_that_does_not_come_back_is_named_until_it_does() {
+    let mut agent = upgrading(true, true);
+    let unready = ObservedNode {
+        name: "w".to_owned(),
+        is_worker: true,
+        unready_since: Some(agent.seen.now),
+        ..ObservedNode::default()
+    };
+    let ready = ObservedNode {
+        unready_since: None,
+        ..unready.clone()
+    };
+    // What is read each minute is said with the next pass.
+    for (node, minutes, says) in [
+        (unready.clone(), 14, "still in progress"),
+        (unready, 3, "node w is not ready since 2"),
+        (ready, 2, "still in progress"),
+    ] {
+        agent.nodes = vec![node];
+        for _ in 0..minutes {
+            agent.wait(1);
+            agent.look();
+        }
+        // Between two checks nodes are not read.
+        agent.seen.drain_check_due = false;
+        agent.look();
+        agent.seen.drain_check_due = true;
+        let (_, message) = agent.says(ConditionType::WorkerNodesUpgraded);
+        assert!(message.contains(says), "{message}");
+    }
+    assert_eq!(agent.status.unready, None);
+}
+
+#[test]
 fn drains_are_helped_whatever_step_waits() {
     for (what, control_plane_done, broken) in [
         ("the control plane is not done", false, None),

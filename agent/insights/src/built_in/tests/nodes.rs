@@ -46,6 +46,21 @@ fn nodes_that_are_gone_broken_or_cordoned() {
                 "f",
                 &json!({"metadata": {"annotations": {"machineconfiguration.openshift.io/state": "Degraded"}}}),
             ),
+            // Its kubelet is gone: of what it says nothing else is known any more.
+            worker(
+                "i",
+                &json!({"status": {"conditions": [
+                    {"type": "DiskPressure", "status": "Unknown", "lastTransitionTime": "2026-01-04T08:00:00Z"},
+                    {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-04T08:00:00Z"},
+                ]}}),
+            ),
+            // It reboots.
+            worker(
+                "h",
+                &json!({"metadata": {"annotations": updating}, "status": {"conditions": [
+                    {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-05T07:54:00Z"},
+                ]}}),
+            ),
             // It has been updating for ever, and is down.
             worker(
                 "g",
@@ -65,11 +80,13 @@ fn nodes_that_are_gone_broken_or_cordoned() {
     let always = [
         "node-unavailable Warning Node c is not ready",
         "node-degraded Error Node f cannot be configured",
+        "node-unavailable Warning Node i is not ready",
+        "node-unavailable Warning Node g is not ready",
     ];
     assert_eq!(words(Question::Status), always);
     let before = words(Question::of_version("4.14.4"));
-    assert_eq!(before.len(), 4);
-    assert_eq!(before[3], "node-unavailable Warning Node g is not ready");
+    assert_eq!(before.len(), 6);
+    assert_eq!(before[5], "node-unavailable Warning Node g is not ready");
     let attempt = BuiltIn::Nodes.attempt(&facts, Question::Status, now());
     let Attempt::Answered(Answer::Success(found)) = attempt else {
         panic!("{attempt:?}");
@@ -176,6 +193,14 @@ fn a_node_that_is_drained_says_which_pods_it_waits_for_and_whose_they_are() {
         panic!("it has an answer");
     };
     assert_eq!(findings[0].impact.level, Level::Status);
+    let action = findings[0]
+        .remediation
+        .as_ref()
+        .and_then(|remedy| remedy.action.as_deref());
+    assert!(
+        action.is_some_and(|action| action.contains("kubectl delete pod going -n ns --force")),
+        "{action:?}"
+    );
     assert_eq!(
         findings[0].impact.summary,
         "Node a is being drained: pods left: 2, kept by a budget: 1"
