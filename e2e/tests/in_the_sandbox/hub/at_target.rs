@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drydock_e2e::hub_fleet::{HubFleet, Joining, RECORD, WEEK, is_true, minutes, spec_of, with};
+use drydock_e2e::hub_fleet::{HubFleet, Joining, RECORD, WEEK, action, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, NAMESPACE};
 use ocm_sandbox::spokes::{Stage, StageOutcome, StagePlan, StubWorkAgentSettings};
@@ -172,6 +172,46 @@ async fn a_retried_cluster_that_another_upgrade_completed_is_on_record() {
         completed.contains(&"c01: already runs 4.14.13".to_owned()),
         "{completed:?}"
     );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retried_cluster_that_another_upgrade_completed_is_not_prepared_for_an_update_again() {
+    let light = fleet(&[("c01", "4.14.9")]).await;
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Fails);
+    });
+    let stages = json!({
+        "preUpgradeAction": action("before"), "ocpOperators": {"approveAllUpgrades": true}, "postUpgradeAction": action("after"),
+    });
+    light
+        .upgrade("one", with(spec_of(&["c01"]), &stages))
+        .await
+        .unwrap();
+    light
+        .until("one", WEEK, |status| is_true(status, "Failed"))
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Succeeds);
+    });
+    light.upgrade("two", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("two").await.unwrap();
+    let began = || async {
+        let started = notes_of(&light, "ClusterStarted").await;
+        started
+            .iter()
+            .filter(|note| note.contains("pre-upgrade action"))
+            .count()
+    };
+    assert_eq!(began().await, 1);
+    let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "again"}}});
+    light.edit("one", retry).await.unwrap();
+    light.until_complete("one").await.unwrap();
+    minutes(10).await;
+    assert_eq!(began().await, 1);
+    let followed = notes_of(&light, "ClusterPostAction").await;
+    assert_eq!(followed.len(), 1, "{followed:?}");
     light.shut_down().await;
 }
 

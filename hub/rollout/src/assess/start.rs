@@ -36,7 +36,8 @@ impl<'a> ClusterView<'a> {
         }
         let resumes = retried.is_some_and(|ended| {
             let failed = FailureReason::parse(&ended.reason).map(FailureReason::stage);
-            ended.is_current && failed.is_some_and(|stage| stage > Stage::Platform)
+            ended.is_current
+                && failed.is_some_and(|stage| stage > Stage::Platform || self.has_arrived_since(stage))
         });
         if let Some(version) = self.known_version().filter(|_| !resumes && !self.awaits_agent())
             && self.spec().is_some_and(|spec| {
@@ -63,6 +64,15 @@ impl<'a> ClusterView<'a> {
             Some(stage) => self.may_start(selected, stage, begins),
             None => self.waits_to_start(Reason::SpecInvalid),
         }
+    }
+
+    /// Whether the platform has come to the target since its stage failed, whoever brought it there: what prepares an update is not done once more
+    /// for the operators alone.
+    fn has_arrived_since(&self, failed: Stage) -> bool {
+        let goal = self.spec().map(|spec| &spec.goal);
+        failed == Stage::Platform
+            && goal
+                .is_some_and(|goal| goal.operators.is_some() && goal.platform_reached(self.known_version()))
     }
 
     /// Whether an agent is at an upgrade that somebody has asked for, as far as is known: its version comes before its workers. What a work feeds
