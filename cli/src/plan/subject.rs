@@ -123,7 +123,7 @@ fn parse(text: &str, source: &str) -> anyhow::Result<Value> {
         (_, None) => bail!("{source} is empty"),
         (0, Some(other)) => bail!("{source} is no {kind}: its kind is {}", other["kind"]),
         (1, Some(_)) => documents.into_iter().find(is_it).unwrap_or_default(),
-        (more, Some(_)) => bail!("{source} has {more} upgrades: give one per file"),
+        (more, Some(_)) => bail!("{source} has {more} upgrades: give one of them"),
     };
     if !document["metadata"].is_object() {
         bail!("{source} has no metadata: give the upgrade a name");
@@ -213,8 +213,8 @@ fn namespace(hub: &Hub, arguments: &PlanArguments, document: &Value) -> anyhow::
 async fn as_it_would_be(hub: &Hub, namespace: &str, mut document: Value) -> anyhow::Result<Subject> {
     let name = match &document["metadata"]["name"] {
         Value::String(name) => name.clone(),
-        Value::Null => bail!("the upgrade of the file has no metadata.name"),
-        other => bail!("the metadata.name of the file is {other}, which is no text: put it in quotes"),
+        Value::Null => bail!("the upgrade has no metadata.name"),
+        other => bail!("its metadata.name is {other}, which is no text: put it in quotes"),
     };
     document["metadata"]["namespace"] = namespace.into();
     remove_what_the_server_gives(&mut document);
@@ -297,7 +297,7 @@ mod tests {
             (format!("---\n{other}---\n{upgrade}"), Ok("spring")),
             (
                 format!("{upgrade}---\n{upgrade}"),
-                Err("f has 2 upgrades: give one per file"),
+                Err("f has 2 upgrades: give one of them"),
             ),
             (
                 other.to_owned(),

@@ -15,7 +15,7 @@ use drydock_sandbox::test_env::TestEnvSettings;
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt as _};
 use kube_sandbox::access::{Access, Key, Kind};
 use kube_sandbox::server::{FaultAction, RequestInfo};
 use ocm_sandbox::spokes::StubWorkAgentSettings;
@@ -441,7 +441,11 @@ async fn what_an_agent_holds_at_its_own_gate_is_said_of_the_upgrade() {
         let held = held.await.unwrap();
         let row = entry(&held, "dev1").unwrap();
         assert_eq!(row.state, "PartialUpgrade");
-        assert!(row.message.as_ref().unwrap().contains("has the risk"), "{row:?}");
+        let message = row.message.as_ref().unwrap();
+        assert!(
+            message.contains("it fails at 2026-") && message.contains("has the risk"),
+            "{message}"
+        );
         assert_eq!(questions(&hub).await, 1, "{mode}");
         if mode == "Report" {
             let said = passed(&held).unwrap();
@@ -465,6 +469,31 @@ async fn what_an_agent_holds_at_its_own_gate_is_said_of_the_upgrade() {
         goes_on.await.unwrap();
         fleet.shut_down().await.unwrap();
     }
+}
+
+/// What is accepted on the hub from then on is for another target.
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_holds_says_what_to_do_where_the_upgrade_has_another_target_since() {
+    let fleet = held_by_agent(&json!({"mode": "Report"}), "6h").await;
+    let hub = fleet.user().unwrap();
+    let held = fleet::until(&hub, "held", 2 * HOUR, |upgrade| is_held(upgrade, "dev1"));
+    let held = held.await.unwrap();
+    let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(hub.clone(), "default");
+    let edit = json!({"spec": {"clusterVersion": {"version": "4.14.13"}}});
+    let edit = Patch::Merge(&edit);
+    upgrades
+        .patch(&held.name_any(), &PatchParams::default(), &edit)
+        .await
+        .unwrap();
+    let said = fleet::until(&hub, "its own target", HOUR, |upgrade| {
+        let row = entry(upgrade, "dev1");
+        row.and_then(|row| row.message.as_ref()).is_some_and(|message| {
+            message.contains("its own target is")
+                && message.contains("accept on the cluster what it waits for")
+        })
+    });
+    said.await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 /// Its time is over while its agent waits: what ends that wait later does not let an update begin that nobody waits for any more.

@@ -56,7 +56,7 @@ pub enum EditError {
     )]
     TooManyRisks,
     /// A text is no upgrade that could be applied.
-    #[error("this is no ManagedClustersUpgrade: {0}")]
+    #[error("the text cannot be applied: {0}")]
     InvalidManifest(String),
     /// What was edited is not what there is.
     #[error(

@@ -34,7 +34,8 @@ fn after_failure(details: &ClusterDetails, upgrade: &str) -> String {
     let again = format!("kubectl drydock retry {upgrade} --cluster {}", details.name);
     match &details.afterwards {
         Some(Afterwards::GoesOn(_)) => format!(
-            "see how its update goes on there (kubectl drydock cluster status); when it has come to its end, or to wait for it anew: {again}"
+            "correct what its message names, and see how its update goes on there (kubectl drydock cluster status, oc get \
+             clusteroperators,machineconfigpools,nodes); when it has come to its end, or to wait for it anew: {again}"
         ),
         Some(Afterwards::Arrived) => format!("let the upgrade find it there: {again}"),
         Some(Afterwards::LeftTo {
@@ -47,7 +48,16 @@ fn after_failure(details: &ClusterDetails, upgrade: &str) -> String {
             format!("nothing here: upgrade {other} has had it since; to bring it back to this one: {again}")
         }
         Some(Afterwards::Drifted { .. } | Afterwards::NotRequested(_)) | None => {
-            for_reason(&details.reason, &again)
+            let what = for_reason(&details.reason, &again);
+            if !details.message.contains("nobody has accepted") {
+                return what;
+            }
+            // It begins anew, and its findings are those of then.
+            let name = &details.name;
+            format!(
+                "{what}; accept its findings once it waits again: kubectl drydock pre-checks {upgrade} \
+                 --cluster {name}"
+            )
         }
     }
 }
@@ -65,11 +75,11 @@ fn for_reason(reason: &str, again: &str) -> String {
              recommended needs its image, or the agent; where preChecks.mode is Require, another target, or its image, takes the place of what was refused"
         }
         Some(FailureReason::AgentFailed) => {
-            "read the conditions of the UpgradeConfig on the cluster, fix what they name"
+            "fix what the conditions of the UpgradeConfig on the cluster name (oc get upgradeconfigs.upgrade.managed.openshift.io -A -o yaml)"
         }
         Some(FailureReason::UpgradeTimedOut) => {
             "correct what its message names, or see on the cluster what it waits for (oc adm upgrade, kubectl drydock cluster status, oc get \
-             clusteroperators,machineconfigpools,nodes): a target that is not offered or not accepted, a node that is not ready; or raise \
+             clusteroperators,machineconfigpools,nodes): a target that is not offered or not accepted, a node that is not ready, the lock of an upgrade that is gone; or raise \
              clusterUpgradeTimeout"
         }
         Some(FailureReason::OperatorsFailed) => {
@@ -92,7 +102,7 @@ fn for_reason(reason: &str, again: &str) -> String {
 }
 
 /// What a person does about a cluster that waits, by its reason.
-const WHILE_WAITING: [(&str, &str); 24] = [
+const WHILE_WAITING: [(&str, &str); 25] = [
     ("Paused", "resume the upgrade: kubectl drydock resume {upgrade}"),
     ("CanaryFailed", LOOK_AND_RETRY),
     ("FailureBudgetSpent", LOOK_AND_RETRY),
@@ -140,6 +150,10 @@ const WHILE_WAITING: [(&str, &str); 24] = [
     (
         "AgentNotAvailable",
         "install the add-on drydock-agent, or let upgradeVia be Auto",
+    ),
+    (
+        "LockHeld",
+        "nothing while that upgrade is there; if it is gone, release its lock on the cluster: oc annotate clusterversion version managedupgrade.appuio.io/upgrade-job-",
     ),
     ("NamespaceMissing", "see what refuses the write"),
     ("WriteRefused", "see what refuses the write"),

@@ -147,8 +147,8 @@ pub(super) fn give_up_when_late(
     });
     let minutes = configuration.upgrade_window.time_out;
     let message = format!(
-        "the upgrade has not commenced within {minutes} minutes{why}; it is not tried again: ask for another version, or \
-         delete the UpgradeConfig and create it again"
+        "the upgrade has not commenced within {minutes} minutes{why}; it is not tried again by itself: retry it where it \
+         was asked for, or delete the UpgradeConfig and create it again"
     );
     fail(entry, "UpgradeWindowBreached", message.clone(), now);
     notification::raise(entry, UpgradeEvent::Failed, &message, now);

@@ -15,7 +15,7 @@ mod workers;
 mod workers_window;
 
 use drydock_api::conditions::TRUE;
-use drydock_api::upgradeconfig::{MadeResource, UpgradeCondition};
+use drydock_api::upgradeconfig::{MadeResource, UpgradeCondition, held_until};
 use jiff::Timestamp;
 
 use crate::command::Command;
@@ -105,6 +105,15 @@ pub struct Pass {
     pub raised: Vec<(UpgradeEvent, String)>,
 }
 
+/// Why the upgrade is held, with the time that is left to end that.
+fn until_it_fails(facts: &Facts, why: &str) -> String {
+    let limit = facts.configuration.upgrade_window.limit();
+    match limit.and_then(|limit| facts.upgrade_began.checked_add(limit).ok()) {
+        Some(end) => held_until(end, why),
+        None => why.to_owned(),
+    }
+}
+
 /// Runs steps in their order, each pass from the first, and keeps their conditions: what is done passes, the first that is
 /// not ends the pass.
 pub fn run(facts: &Facts, target: &Target, made: &[MadeResource], conditions: &mut Conditions) -> Pass {
@@ -127,7 +136,7 @@ pub fn run(facts: &Facts, target: &Target, made: &[MadeResource], conditions: &m
             }
             StepOutcome::Held(why) => {
                 if let Some(why) = why {
-                    condition::held(conditions, type_, why, facts.now);
+                    condition::held(conditions, type_, until_it_fails(facts, &why), facts.now);
                 }
                 PassEnd::Waits(step)
             }

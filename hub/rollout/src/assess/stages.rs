@@ -12,7 +12,7 @@ use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage,
-    UPDATED_OTHERWISE, Work, slots,
+    UPDATED_OTHERWISE, Work, WorkFeedback, slots,
 };
 
 /// For how long a start stands while the cluster is read: seconds, where nobody has its lock.
@@ -42,7 +42,12 @@ impl<'a> ClusterView<'a> {
         match progress.clone() {
             Progress::Going(state, reason) => {
                 let reason = self.as_last_said(self.with_own_target(goal, reason));
-                self.going(state, reason, deadline, work.begun())
+                let by_agent = match &work.feedback {
+                    WorkFeedback::Agent(feedback) => feedback.fails_at,
+                    _ => None,
+                };
+                let first = by_agent.map_or(deadline, |fails| fails.min(deadline));
+                self.going(state, reason, first, work.begun())
             }
             Progress::Enforce => self.enforces(deadline, work),
             Progress::Failed(reason, message) => {
@@ -80,15 +85,17 @@ impl<'a> ClusterView<'a> {
         let Some(own) = goal.target.as_ref().filter(|own| present != Some(*own)) else {
             return reason;
         };
-        let with = |said: Option<Arc<str>>| -> Arc<str> {
+        let with = |said: Option<Arc<str>>, advice: &str| -> Arc<str> {
             let said = said.map(|said| format!("; {said}")).unwrap_or_default();
-            format!("its own target is {own}, with which it started{said}").into()
+            format!("its own target is {own}, with which it started{advice}{said}").into()
         };
+        // What is accepted on the hub is accepted for the target that the upgrade has now.
+        let accept = ": accept on the cluster what it waits for, or retry it after its timeout";
         match reason {
-            Reason::Progressing(said) => Reason::Progressing(Some(with(said))),
-            Reason::Blocked(said) => Reason::Blocked(with(Some(said))),
-            Reason::HeldByAgent(said) => Reason::HeldByAgent(with(Some(said))),
-            Reason::WaitingForTarget(said) => Reason::WaitingForTarget(Some(with(said))),
+            Reason::Progressing(said) => Reason::Progressing(Some(with(said, ""))),
+            Reason::Blocked(said) => Reason::Blocked(with(Some(said), "")),
+            Reason::HeldByAgent(said) => Reason::HeldByAgent(with(Some(said), accept)),
+            Reason::WaitingForTarget(said) => Reason::WaitingForTarget(Some(with(said, ""))),
             reason => reason,
         }
     }

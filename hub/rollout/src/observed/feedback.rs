@@ -112,6 +112,8 @@ pub struct AgentFeedback {
     pub blocked_by: Option<Arc<str>>,
     /// It waits for findings that nobody has accepted.
     pub is_held: bool,
+    /// When it fails at the latest while it waits for them, if it says so.
+    pub fails_at: Option<Timestamp>,
     /// What ClusterVersion says.
     pub cluster: VersionFeedback,
 }

@@ -134,6 +134,7 @@ fn at_gate(target: &Target) -> AgentFeedback {
         step: Some("ClusterHealthyBeforeUpgrade".into()),
         blocked_by: Some("findings that nobody has accepted: 1".into()),
         is_held: true,
+        fails_at: None,
         cluster: VersionFeedback {
             version: Some(Version::new(4, 14, 0)),
             state: Some(UpdateState::Completed),
