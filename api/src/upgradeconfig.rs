@@ -321,18 +321,19 @@ pub struct UpgradeCondition {
     pub last_transition_time: Option<Time>,
 }
 
-/// What the message of a condition begins with that waits for an acceptance.
+/// How the message of a condition is built that waits for an acceptance.
 const HELD_UNTIL: &str = "it fails at ";
+const UNLESS: &str = " unless this ends: ";
 
-/// Says until when an acceptance is waited for, and why: the hub reads the time of it by [`when_held_fails`].
+/// Says until when an acceptance is waited for, and why: [`read_held`] reads both of it.
 pub fn held_until(end: jiff::Timestamp, why: &str) -> String {
-    format!("{HELD_UNTIL}{end} unless this ends: {why}")
+    format!("{HELD_UNTIL}{end}{UNLESS}{why}")
 }
 
-/// When an upgrade fails that waits for an acceptance, by its message; nothing if that does not say.
-pub fn when_held_fails(message: &str) -> Option<jiff::Timestamp> {
-    let (end, _) = message.strip_prefix(HELD_UNTIL)?.split_once(' ')?;
-    end.parse().ok()
+/// When an upgrade fails that waits for an acceptance, and why it waits, by its message; nothing if that does not say.
+pub fn read_held(message: &str) -> Option<(jiff::Timestamp, &str)> {
+    let (end, why) = message.strip_prefix(HELD_UNTIL)?.split_once(UNLESS)?;
+    Some((end.parse().ok()?, why))
 }
 
 #[cfg(test)]
@@ -342,10 +343,10 @@ mod tests {
     #[test]
     fn the_hub_reads_until_when_an_acceptance_is_waited_for() {
         let end: jiff::Timestamp = "2026-01-05T08:56:46Z".parse().unwrap();
-        let said = held_until(end, "findings that nobody has accepted: 1");
-        assert_eq!(when_held_fails(&said), Some(end));
-        for other in ["", "it fails at noon ", "findings that nobody has accepted: 1"] {
-            assert_eq!(when_held_fails(other), None, "{other}");
+        let why = "findings that nobody has accepted: 1";
+        assert_eq!(read_held(&held_until(end, why)), Some((end, why)));
+        for other in ["", "it fails at noon unless this ends: why", why] {
+            assert_eq!(read_held(other), None, "{other}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! commence, the word about a delay, the times of the workers.
 
 use drydock_api::conditions::{FALSE, TRUE};
-use drydock_api::upgradeconfig::{MadeResource, UpgradeCondition, UpgradeHistory, UpgradePhase};
+use drydock_api::upgradeconfig::{MadeResource, UpgradeCondition, UpgradeHistory, UpgradePhase, read_held};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -143,7 +143,8 @@ pub(super) fn give_up_when_late(
         .find(|condition| condition.status == FALSE);
     let why = waiting.map_or_else(String::new, |condition| {
         let message = condition.message.as_deref().unwrap_or_default();
-        format!(": {} is not done: {message}", condition.type_)
+        let why = read_held(message).map_or(message, |(_, why)| why);
+        format!(": {} is not done: {why}", condition.type_)
     });
     let minutes = configuration.upgrade_window.time_out;
     let message = format!(

@@ -107,7 +107,12 @@ pub struct Pass {
 
 /// Why the upgrade is held, with the time that is left to end that.
 fn until_it_fails(facts: &Facts, why: &str) -> String {
-    let limit = facts.configuration.upgrade_window.limit();
+    // Upgrades of other types may wait for ever.
+    let limit = facts
+        .configuration
+        .upgrade_window
+        .limit()
+        .filter(|_| facts.is_osd());
     match limit.and_then(|limit| facts.upgrade_began.checked_add(limit).ok()) {
         Some(end) => held_until(end, why),
         None => why.to_owned(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_api::mcu::reason::RISKS_NOT_ACCEPTED;
 use drydock_api::names::{UPGRADE_ANNOTATION, UPGRADE_CONFIG};
 use drydock_api::ocm::manifest_work::{Manifest, ManifestWorkSpec, ResourceIdentifier, Workload};
-use drydock_api::upgradeconfig::{NOT_AN_UPGRADE, when_held_fails};
+use drydock_api::upgradeconfig::{self, NOT_AN_UPGRADE};
 use drydock_rollout::{AgentFeedback, AgentOptions, AgentPhase, Target, UpgradeKey, bounded};
 use jiff::Timestamp;
 use semver::Version;
@@ -154,6 +154,12 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> AgentFeedback 
     });
     let stuck = phase == Some(AgentPhase::Failed) || feedback::is(status, "conditionStatus", "False");
     let is_held = feedback::is(status, "conditionReason", RISKS_NOT_ACCEPTED);
+    let message = said("message");
+    // Until when it waits is shown as the deadline.
+    let held = message
+        .as_deref()
+        .filter(|_| is_held)
+        .and_then(upgradeconfig::read_held);
     let version = |name: &str| said(name).and_then(|text| parse_version(&text));
     AgentFeedback {
         version: version("version"),
@@ -161,11 +167,12 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> AgentFeedback 
         desired_version: version("desiredVersion"),
         desired_image: said("desiredImage"),
         step: said("conditionType"),
-        blocked_by: said("message").filter(|message| stuck && !only_goes_on(message)),
+        blocked_by: held.map(|(_, why)| why.into()).or_else(|| {
+            let message = message.as_ref().filter(|message| stuck && !only_goes_on(message));
+            message.map(Arc::clone)
+        }),
         is_held,
-        fails_at: said("message")
-            .filter(|_| is_held)
-            .and_then(|message| when_held_fails(&message)),
+        fails_at: held.map(|(end, _)| end),
         cluster,
     }
 }
