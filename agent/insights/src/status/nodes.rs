@@ -73,8 +73,7 @@ pub fn assess(node: &Node, pool: &MachineConfigPool, target: Target<'_>) -> (Nod
     let progress = Progress::of(node, pool, target);
     let availability = Availability::of(node, pool);
     let is_degraded = is_degraded(node);
-    let is_stuck = availability.is_unavailable()
-        && (!progress.is_updating || availability.is_unready_for_long(target.now));
+    let is_stuck = availability.is_unavailable() && !progress.is_updating;
     let phase = progress.phase(node, pool);
     let (assessment, message) = if is_degraded {
         (
