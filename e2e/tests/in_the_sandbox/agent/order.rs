@@ -17,7 +17,7 @@ use super::killed::{self, Kill, directly};
 /// An event is late by no more than this.
 const LATEST: u64 = 90_000;
 /// The number of orders that are tried; a debug build tries few.
-const ORDERS: u64 = if cfg!(debug_assertions) { 6 } else { 60 };
+const ORDERS: u64 = if cfg!(debug_assertions) { 4 } else { 60 };
 
 /// A connection whose watches delay each event.
 fn delayed(server: &ApiServer, seed: u64) -> Client {

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 
 /// A debug build is killed at every this many writes only.
-const STEP: usize = if cfg!(debug_assertions) { 11 } else { 1 };
+const STEP: usize = if cfg!(debug_assertions) { 17 } else { 1 };
 
 /// At which write the agent is killed, and whether the write took place.
 #[derive(Clone, Copy, Debug)]
