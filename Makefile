@@ -64,7 +64,7 @@ test: ## Run all tests that need only the toolchains
 	$(CARGO) test --workspace $(TARGETS)
 
 .PHONY: test-order
-test-order: ## Run the agent's suites once more; what writes before the agent runs in one run writes while it does in the other
+test-order: ## Run the agent's suites once more, each test with the other order of its objects and the agent
 	AGENT_ORDER=other $(CARGO) test --quiet --workspace --test in_the_sandbox agent:: -- $(ANY_ORDER)
 
 .PHONY: page

@@ -1,14 +1,12 @@
 //! The worker that does not come back from its reboot (openshift.md, failure F16). It counts as unavailable in its pool, which then updates no more
 //! nodes than it may.
 
+use drydock_api::openshift::machine_config::LONGEST_REBOOT;
 use drydock_api::upgradeconfig::UnreadyNode;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::drains::ObservedNode;
-
-/// How long a reboot takes at most (forecast.md: 1 to 15 minutes).
-pub const REBOOT: SignedDuration = SignedDuration::from_mins(15);
 
 /// The node that has not been ready for longest, if that is longer than a reboot takes.
 pub fn longest(nodes: &[ObservedNode], now: Timestamp) -> Option<UnreadyNode> {
@@ -17,7 +15,7 @@ pub fn longest(nodes: &[ObservedNode], now: Timestamp) -> Option<UnreadyNode> {
         .filter(|node| !node.is_master && !node.is_deleting && (node.is_worker || node.is_updating));
     let unready = workers.filter_map(|node| Some((node.unready_since?, &node.name)));
     let (since, node) = unready.min()?;
-    (now.duration_since(since) >= REBOOT).then(|| UnreadyNode {
+    (now.duration_since(since) >= LONGEST_REBOOT).then(|| UnreadyNode {
         node: node.clone(),
         start_time: Time(since),
     })
@@ -25,6 +23,8 @@ pub fn longest(nodes: &[ObservedNode], now: Timestamp) -> Option<UnreadyNode> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
     use crate::phase::fixture::START;
 

@@ -8,6 +8,7 @@ use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::{OngoingUpdate, PoolReference};
 use drydock_api::openshift::cluster_version::{Release, UpdateHistory};
+use drydock_api::openshift::machine_config::{CURRENT_CONFIG, DESIRED_CONFIG};
 use drydock_api::openshift::release_request::{KnownRelease, ReleaseRequest};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use jiff::Timestamp;
@@ -25,10 +26,6 @@ use crate::update_status::{ControlPlaneProgress, ObservedPool, Pause, PoolProgre
 const CONTROL_PLANE_POOL: &str = "master";
 /// How much of OpenShift's words about a refused update is kept.
 const LONGEST_REASON: usize = 1024;
-/// On a node: the configuration that it has.
-const CURRENT_CONFIG: &str = "machineconfiguration.openshift.io/currentConfig";
-/// On a node: the configuration that it should get.
-const DESIRED_CONFIG: &str = "machineconfiguration.openshift.io/desiredConfig";
 
 /// How far the control plane is, and what keeps it.
 ///

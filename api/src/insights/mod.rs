@@ -42,6 +42,8 @@ pub const VERSION: &str = "v1beta1";
 pub const API_LEVEL: &str = "v1alpha";
 /// The name of the one UpdateStatus.
 pub const UPDATE_STATUS: &str = "cluster";
+/// What a text says of what holds an update: a reader of the text knows by it what to do.
+pub const NOT_ACCEPTED: &str = "findings that nobody has accepted";
 /// The most insights of one response (insights.md, section 1.3).
 pub const MAX_INSIGHTS: usize = 1024;
 

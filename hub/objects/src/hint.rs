@@ -1,5 +1,6 @@
 //! What to do about a cluster that failed, or that waits for somebody.
 
+use drydock_api::insights::NOT_ACCEPTED;
 use drydock_rollout::{Afterwards, ClusterState, FailureReason};
 
 use crate::ClusterDetails;
@@ -49,7 +50,7 @@ fn after_failure(details: &ClusterDetails, upgrade: &str) -> String {
         }
         Some(Afterwards::Drifted { .. } | Afterwards::NotRequested(_)) | None => {
             let what = for_reason(&details.reason, &again);
-            if !details.message.contains("nobody has accepted") {
+            if !details.message.contains(NOT_ACCEPTED) {
                 return what;
             }
             // It begins anew, and its findings are those of then.
@@ -197,6 +198,11 @@ mod tests {
         assert!(said("NotAccepted").unwrap().starts_with(accept));
         let risks = said("RisksNotAccepted").unwrap();
         assert!(risks.ends_with("kubectl drydock pre-checks spring -n upgrades --cluster dev1"));
+        let lock = said("LockHeld").unwrap();
+        assert!(
+            lock.contains(drydock_api::names::UPGRADE_LOCK_ANNOTATION),
+            "{lock}"
+        );
         for reason in [
             "WaitingForSlot",
             "WaitingForCanaries",

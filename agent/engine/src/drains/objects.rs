@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drydock_api::openshift::machine_config::{CURRENT_CONFIG, DESIRED_CONFIG};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -19,9 +20,6 @@ const PRESSURE: [(&str, &str); 3] = [
 ];
 /// What the machine-config operator says of a node.
 const MCO_STATE: &str = "machineconfiguration.openshift.io/state";
-/// The configuration that a node has, and that it is to get.
-const MCO_CURRENT: &str = "machineconfiguration.openshift.io/currentConfig";
-const MCO_DESIRED: &str = "machineconfiguration.openshift.io/desiredConfig";
 /// What it wants of the node's pods, `drain-…` or `uncordon-…`, and what of that has been done.
 const MCO_DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain";
 const MCO_DRAINED: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
@@ -131,7 +129,7 @@ pub fn node(node: &Node) -> ObservedNode {
         mco_works: mco_works(node),
         drain_mark: node.annotations().get(MCO_DRAIN).cloned().unwrap_or_default(),
         is_deleting: node.metadata.deletion_timestamp.is_some(),
-        is_updating: node.annotations().get(MCO_CURRENT) != node.annotations().get(MCO_DESIRED),
+        is_updating: node.annotations().get(CURRENT_CONFIG) != node.annotations().get(DESIRED_CONFIG),
         unready_since: unready_since(node),
         pressure: PRESSURE
             .iter()

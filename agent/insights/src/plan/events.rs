@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{
-    AcceptanceState, InformerState, UpdatePlanInsightStatus, UpdatePlanStatus, Verdict,
+    AcceptanceState, InformerState, NOT_ACCEPTED, UpdatePlanInsightStatus, UpdatePlanStatus, Verdict,
 };
 
 use super::ended::has_ended_off_plan;
@@ -65,7 +65,7 @@ impl PlanEvent {
             }
             Self::Verdict { verdict, unaccepted } => {
                 let verdict = verdict.as_str();
-                format!("the verdict is {verdict}; findings that nobody has accepted: {unaccepted}")
+                format!("the verdict is {verdict}; {NOT_ACCEPTED}: {unaccepted}")
             }
         }
     }

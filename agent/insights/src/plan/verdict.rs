@@ -1,8 +1,8 @@
 //! Go, caution or stop, and why (insights.md, section 1.6).
 
 use drydock_api::insights::{
-    AcceptanceState, InformerState, Insight, InsightCounts, Level, LevelCounts, PlanInsight, Verdict,
-    VerdictReason,
+    AcceptanceState, InformerState, Insight, InsightCounts, Level, LevelCounts, NOT_ACCEPTED, PlanInsight,
+    Verdict, VerdictReason,
 };
 
 use crate::informer_name::InformerName;
@@ -49,11 +49,7 @@ impl Judgement {
             format!("{}: {summary}", reason.level.as_str())
         });
         let named: Vec<String> = named.collect();
-        format!(
-            "findings that nobody has accepted: {}: {}",
-            self.counts.unaccepted,
-            named.join("; ")
-        )
+        format!("{NOT_ACCEPTED}: {}: {}", self.counts.unaccepted, named.join("; "))
     }
 }
 

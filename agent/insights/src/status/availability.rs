@@ -1,6 +1,7 @@
 //! Why a node is not available, as the machine config operator sees it.
 
 use drydock_api::openshift::MachineConfigPool;
+use drydock_api::openshift::machine_config::LONGEST_REBOOT;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use kube::ResourceExt;
@@ -11,9 +12,6 @@ use super::keys::{self, annotation};
 const LAYERED: &str = "machineconfiguration.openshift.io/layering-enabled";
 /// That image.
 const POOL_IMAGE: &str = "machineconfiguration.openshift.io/newestImageEquivalentConfig";
-
-/// How long a reboot takes at most (forecast.md: 1 to 15 minutes).
-const REBOOT: SignedDuration = SignedDuration::from_mins(15);
 
 /// Why a node is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +80,7 @@ impl Availability {
         let unready = self.causes.iter().filter(|bad| bad.cause == Cause::NotReady);
         unready
             .filter_map(|bad| bad.since)
-            .any(|since| now.duration_since(since) >= REBOOT)
+            .any(|since| now.duration_since(since) >= LONGEST_REBOOT)
     }
 
     /// That it is not ready alone, where that is so: what else a kubelet said that is gone is not known any more.

@@ -1,12 +1,9 @@
 //! Annotations by which the machine config operator and its daemons talk, and their values.
 
+pub use drydock_api::openshift::machine_config::{CURRENT_CONFIG, DESIRED_CONFIG};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
-/// The MachineConfig that a node has.
-pub const CURRENT_CONFIG: &str = "machineconfiguration.openshift.io/currentConfig";
-/// The MachineConfig that it should have.
-pub const DESIRED_CONFIG: &str = "machineconfiguration.openshift.io/desiredConfig";
 /// The image that it has.
 pub const CURRENT_IMAGE: &str = "machineconfiguration.openshift.io/currentImage";
 /// The image that it should have.
